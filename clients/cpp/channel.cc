@@ -238,6 +238,10 @@ absl::Status Channel::CheckServer(absl::string_view server) {
 
 const std::string& Channel::server() const { return impl_->endpoint().address; }
 
+absl::StatusOr<int64_t> Channel::CertificateExpiry() const {
+  return impl_->endpoint().probe->Expiry();
+}
+
 void Channel::Impl::FailOver(const Endpoint& left) const {
   auto index = static_cast<size_t>(&left - endpoints.data());
   const size_t next = (index + 1) % endpoints.size();

@@ -17,6 +17,7 @@
 #ifndef VOXLOC_CLIENTS_CPP_CHANNEL_H_
 #define VOXLOC_CLIENTS_CPP_CHANNEL_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -87,6 +88,10 @@ class Channel {
   // The address that calls go to at the moment. It can change where there are several.
   [[nodiscard]] const std::string& server() const;
 
+  // When the certificate that this server shows ends to be valid, Unix seconds, by a handshake of
+  // its own, which takes 2 s at most. Unavailable: no connection, or no TLS.
+  [[nodiscard]] absl::StatusOr<int64_t> CertificateExpiry() const;
+
   // The gRPC side, for this library's own sources.
   struct Impl;
   [[nodiscard]] const Impl& impl() const { return *impl_; }
@@ -96,6 +101,10 @@ class Channel {
 
   std::shared_ptr<const Impl> impl_;
 };
+
+// When the first certificate of a file in PEM ends to be valid, Unix seconds. The errors of
+// Channel::Create.
+[[nodiscard]] absl::StatusOr<int64_t> CertificateFileExpiry(const std::string& path);
 
 // Whether the text is a W3C trace context (https://www.w3.org/TR/trace-context/): "00-<32
 // hexadecimal digits>-<16>-<2>", lower case, with ids that are not all zeros. Versions after 00 may

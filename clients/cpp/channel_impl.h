@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@
 #include "absl/strings/string_view.h"
 #include "clients/cpp/channel.h"
 #include "core/text/host_port.h"
+
+struct x509_st;  // OpenSSL's X509
 
 namespace voxloc::client {
 
@@ -65,6 +68,9 @@ class BearerToken {
   std::shared_ptr<State> state_;  // null: no token
 };
 
+// When a certificate ends to be valid, Unix seconds.
+[[nodiscard]] int64_t ExpiryOf(const x509_st* certificate);
+
 // Insecure credentials if `tls` is false. Errors are those of Channel::Create: the files are
 // validated here, because gRPC only reports that a handshake failed.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
@@ -82,10 +88,17 @@ class TlsProbe {
   // a few seconds at most; the result is cached for a few seconds.
   [[nodiscard]] std::string Explain();
 
+  // As Channel::CertificateExpiry.
+  [[nodiscard]] absl::StatusOr<int64_t> Expiry() const;
+
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] std::string Probe() const;
+  struct Found {
+    std::string cause;                     // as Explain returns it
+    std::optional<int64_t> expiry_unix_s;  // of the server's certificate
+  };
+  [[nodiscard]] Found Probe() const;
 
   const std::string address_;
   const ChannelOptions options_;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -133,6 +134,18 @@ absl::Status CheckOptionCombinations(const ChannelOptions& options) {
 }
 
 }  // namespace
+
+int64_t ExpiryOf(const X509* certificate) {
+  std::tm end = {};
+  return ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1 ? timegm(&end) : 0;
+}
+
+absl::StatusOr<int64_t> CertificateFileExpiry(const std::string& path) {
+  std::string pem;
+  VOXLOC_ASSIGN_OR_RETURN(const Certificate certificate,
+                          ReadCertificate(path, "tls_certificate_file", &pem));
+  return ExpiryOf(certificate.get());
+}
 
 absl::StatusOr<BearerToken> BearerToken::Create(const std::string& token, const std::string& file) {
   BearerToken result;

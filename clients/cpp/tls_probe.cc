@@ -227,19 +227,28 @@ std::string ExplainVerdict(long verdict, const X509* certificate, const std::str
 std::string TlsProbe::Explain() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!probed_ || Clock::now() >= probed_at_ + kProbeInterval) {
-    found_ = Probe();
+    found_ = Probe().cause;
     probed_ = true;
     probed_at_ = Clock::now();
   }
   return found_;
 }
 
-std::string TlsProbe::Probe() const {
+absl::StatusOr<int64_t> TlsProbe::Expiry() const {
+  const Found found = Probe();
+  if (found.expiry_unix_s.has_value()) return *found.expiry_unix_s;
+  return absl::UnavailableError(absl::StrCat(
+      address_, " shows no certificate: ",
+      found.cause.empty() ? "it cannot be reached, or does not speak TLS" : found.cause));
+}
+
+TlsProbe::Found TlsProbe::Probe() const {
+  Found found;
   const auto to = HostPortOf(address_);
-  if (!to.ok()) return "";
+  if (!to.ok()) return found;
   ProbeSocket socket(ProbeClock::now() + kProbeTimeout);
   const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
-  if (context == nullptr || !socket.Connect(*to)) return "";
+  if (context == nullptr || !socket.Connect(*to)) return found;
   bool certificate_requested = false;
   SSL_CTX_set_default_passwd_cb(context.get(), &NoPassword);
   SSL_CTX_set_cert_cb(context.get(), &OnCertificateRequested, &certificate_requested);
@@ -253,7 +262,7 @@ std::string TlsProbe::Probe() const {
     SSL_CTX_use_PrivateKey_file(context.get(), options_.tls_key_file.c_str(), SSL_FILETYPE_PEM);
   }
   const Owned<SSL> ssl(SSL_new(context.get()));
-  if (ssl == nullptr) return "";
+  if (ssl == nullptr) return found;
   const std::string& host = options_.tls_server_name.empty() ? to->host : options_.tls_server_name;
   if (IsIpAddress(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), host.c_str());
@@ -269,18 +278,19 @@ std::string TlsProbe::Probe() const {
   ProbeHandshake handshake(socket, *ssl);
   const bool done = handshake.Do([&ssl] { return SSL_connect(ssl.get()); });
   const Owned<X509> certificate(SSL_get1_peer_certificate(ssl.get()));
-  std::string found;
+  if (certificate != nullptr) found.expiry_unix_s = ExpiryOf(certificate.get());
+  std::string& cause = found.cause;
   if (!options_.tls) {
-    if (handshake.speaks_tls()) found = "the server speaks TLS, and the client does not (tls)";
+    if (handshake.speaks_tls()) cause = "the server speaks TLS, and the client does not (tls)";
   } else if (handshake.received() && !handshake.speaks_tls()) {
-    found = "the server does not speak TLS, and the client does (tls)";
+    cause = "the server does not speak TLS, and the client does (tls)";
   } else if (certificate != nullptr) {
-    found = ExplainVerdict(SSL_get_verify_result(ssl.get()), certificate.get(), host,
+    cause = ExplainVerdict(SSL_get_verify_result(ssl.get()), certificate.get(), host,
                            options_.tls_ca_file);
     char byte = 0;
     const auto read = [&ssl, &byte] { return SSL_read(ssl.get(), &byte, 1); };
-    if (found.empty() && certificate_requested && !(done && handshake.Do(read))) {
-      found = options_.tls_certificate_file.empty()
+    if (cause.empty() && certificate_requested && !(done && handshake.Do(read))) {
+      cause = options_.tls_certificate_file.empty()
                   ? "the server asks for a certificate, and the client has none "
                     "(tls_certificate_file)"
                   : absl::StrCat("the server does not accept the client's certificate ",

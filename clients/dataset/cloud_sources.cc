@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/cloud/io/text_scan.h"
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
 #include "core/text/names.h"
@@ -226,6 +229,46 @@ absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& 
   return absl::OkStatus();
 }
 
+// The coordinate reference system of each source, by the option or by what its file states.
+absl::Status AddCrs(const MapSourceOptions& options, std::vector<TileSource>& sources,
+                    InputNotes* notes) {
+  std::map<std::string, std::shared_ptr<const CrsToMap>> known;
+  for (TileSource& source : sources) {
+    std::string definition = options.crs;
+    if (definition == "auto") {
+      CloudReadOptions read = ReadOptionsOf(source);
+      read.any_unit = true;
+      VOXLOC_ASSIGN_OR_RETURN(const CloudFileInfo info, InspectCloud(source.path, read));
+      if (info.points == 0) continue;
+      definition = info.crs;
+    }
+    if (definition.empty()) {
+      return Malformed(source.path,
+                       "the file must be LAS and state its coordinate reference system by WKT or "
+                       "a code of EPSG, that of heights too where they are not metres; give it, as "
+                       "in EPSG:25832 or EPSG:2263+6360");
+    }
+    std::shared_ptr<const CrsToMap>& crs = known[definition];
+    if (crs == nullptr) {
+      absl::StatusOr<std::unique_ptr<const CrsToMap>> made =
+          CrsToMap::Create(definition, options.frame);
+      if (!made.ok()) {
+        return absl::Status(made.status().code(),
+                            absl::StrCat(source.path, ": ", made.status().message()));
+      }
+      crs = *std::move(made);
+      if (notes != nullptr) {
+        notes->remarks.push_back(
+            absl::StrCat("coordinates of ", crs->name(),
+                         " are transformed to the map's frame, first those of ", source.path));
+      }
+    }
+    source.crs = crs;
+    source.bounds.reset();  // of the metadata: in the coordinates of the file
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path) {
@@ -339,6 +382,7 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
   if (!options.poses.empty()) {
     VOXLOC_TRY(AddPoses(options, sources, notes));
   }
+  if (!options.crs.empty()) VOXLOC_TRY(AddCrs(options, sources, notes));
   if (notes != nullptr) {
     CloudReadOptions read;
     read.record_floats = options.record_floats;
@@ -355,12 +399,25 @@ std::optional<std::string> FindProjectorYaml(const std::string& path) {
   return file.native();
 }
 
-absl::StatusOr<PointCloud> LoadTile(const TileSource& source, const CloudReadOptions& limits) {
+CloudReadOptions ReadOptionsOf(const TileSource& source, const CloudReadOptions& limits) {
   CloudReadOptions read = limits;
   read.record_floats = source.record_floats;
-  absl::StatusOr<PointCloud> cloud = ReadCloud(source.path, read);
-  if (!cloud.ok() || !source.map_T_cloud.has_value()) return cloud;
-  return Transform(*source.map_T_cloud, *cloud);
+  read.any_unit = source.crs != nullptr;
+  return read;
+}
+
+absl::StatusOr<PointCloud> PlaceInMap(const TileSource& source, PointCloud points) {
+  if (source.map_T_cloud.has_value()) return Transform(*source.map_T_cloud, points);
+  if (source.crs == nullptr) return points;
+  absl::StatusOr<PointCloud> converted = source.crs->Convert(points);
+  if (converted.ok()) return converted;
+  return absl::Status(converted.status().code(),
+                      absl::StrCat(source.path, ": ", converted.status().message()));
+}
+
+absl::StatusOr<PointCloud> LoadTile(const TileSource& source, const CloudReadOptions& limits) {
+  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadCloud(source.path, ReadOptionsOf(source, limits)));
+  return PlaceInMap(source, std::move(cloud));
 }
 
 }  // namespace voxloc

@@ -9,14 +9,17 @@
 #define VOXLOC_CLIENTS_DATASET_CLOUD_SOURCES_H_
 
 #include <Eigen/Core>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/dataset/crs.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
+#include "voxloc/v1/map.pb.h"
 
 namespace voxloc {
 
@@ -59,6 +62,8 @@ struct TileSource {
   std::optional<XyBounds> bounds;  // as the map's metadata declares them
   size_t record_floats = 0;        // as CloudReadOptions has it
   bool listed = false;             // found in a directory, not named by the user
+  // From the coordinates of the file to the map's; null: they are the map's, or map_T_cloud's.
+  std::shared_ptr<const CrsToMap> crs;
 };
 
 struct MapSourceOptions {
@@ -69,6 +74,10 @@ struct MapSourceOptions {
   std::string calibration;
   // The poses are map_T_base; nullopt: they are map_T_cloud.
   std::optional<Pose> base_T_sensor;
+  // The coordinate reference system of all clouds, as CrsToMap::Create takes it; `auto`: that which
+  // each LAS file states; empty: they are in the map's frame. Without poses.
+  std::string crs;
+  v1::MapFrame frame;  // with `crs`: where the map lies
 };
 
 // The tiles of `paths`, in their order; within a directory, in the numeric order of the names. A
@@ -82,6 +91,14 @@ struct MapSourceOptions {
 
 // map_projector_info.yaml in a directory, where there is one.
 [[nodiscard]] std::optional<std::string> FindProjectorYaml(const std::string& path);
+
+// How its file is read: by its record_floats, and in any unit where its coordinates are
+// transformed.
+[[nodiscard]] CloudReadOptions ReadOptionsOf(const TileSource& source,
+                                             const CloudReadOptions& limits = {});
+
+// Points of its file, brought into the map's frame. Errors name the file.
+[[nodiscard]] absl::StatusOr<PointCloud> PlaceInMap(const TileSource& source, PointCloud points);
 
 // The tile's points in the map's frame; its record_floats is taken, not that of `limits`.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadTile(const TileSource& source,

@@ -10,13 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/geodesy/map_frame.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 #include "server/convert/result.h"
 #include "server/errors/error_details.h"
-#include "server/geodesy/map_frame.h"
 
 namespace voxloc::server {
 namespace {

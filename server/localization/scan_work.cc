@@ -102,10 +102,9 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   } else if (!points.ok()) {
     AnswerFailed(points);
   } else if (!placed_->guess_map_T_base.has_value()) {
-    AnswerOrRecover(
-        v1::ALIGNMENT_STATUS_NO_PRIOR,
-        absl::StrCat("the scan has no guess_map_t_base, and the session's poses give none: ",
-                     facts_.guess.message()));
+    AnswerOrRecover(v1::ALIGNMENT_STATUS_NO_PRIOR,
+                    absl::StrCat("the scan has no guess_map_t_base, and its session gives none: ",
+                                 facts_.guess.message()));
   } else if (!placed_->CanTouchMap(facts_.max_distance_m)) {
     AnswerOutOfMap();
   } else {

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
-#include "server/geodesy/map_frame.h"
+#include "core/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_library.h"
 

@@ -113,6 +113,12 @@ SessionState::ScanPrior SessionState::TakePrior(int64_t stamp_ns,
     prior.carried_by = carried_->odometry_T_base->Inverse() * *odom_T_base;
   } else if (last_map_T_base_.has_value()) {
     prior.guess_map_T_base = *last_map_T_base_;
+  } else if (poses_.size() == 0) {
+    prior.status = absl::FailedPreconditionError(
+        carried_.has_value()
+            ? "the scan must have odom_t_base, as the last accepted one had"
+            : "no pose of the vehicle is known; give an initial pose (guess_map_t_base of a scan, "
+              "or initialpose in ROS), send poses, open with from_last_pose, or search");
   } else {
     prior.status = pose.status();
   }

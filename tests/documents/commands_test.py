@@ -37,6 +37,15 @@ NOT_RUN = {
     "voxloc admin captures get c18f2a4-17 --output bad.capture": "the same",
     "voxloc replay --capture bad.capture --server localhost:50051": "the same",
     "voxloc admin drain --grace 60 --reason maintenance": "no command after it could open a session",
+    "voxloc context set depot --server depot.example:50051 --tls-ca ca.pem --token-file depot.token":
+        "cli_commands_test has contexts; the reader's own stay as they are",
+    "voxloc context use depot": "the same",
+    "voxloc context list": "the same",
+    "voxloc context show depot": "the same",
+    "source <(voxloc completion bash)": "cli_completion_test runs it",
+    "voxloc map load --map town --crs auto --projector map_projector_info.yaml survey/":
+        "cli_commands_test has a survey",
+    "voxloc map load --map town --crs EPSG:25832+7837 --wgs84-origin 48.13743,11.57549,519 survey.xyz": "the same",
     "voxloc admin undrain": "the server here does not drain",
     "cmake --preset release && cmake --build --preset release && "
     "export PATH=$PWD/build/release/bin:$PATH": "the programs are built",

@@ -12,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "clients/cli/flags/completion.h"
+#include "clients/cli/flags/request_flags.h"
 #include "core/status/try.h"
 #include "core/text/names.h"
 
@@ -27,10 +29,12 @@ constexpr char kCommandsManual[] =
     "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 the server cannot be reached or does not\n"
     "answer in time; 4 success, but the result is not accepted, or misses an objective.";
 
-void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Work* chosen) {
+void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, std::string* context,
+                   Work* chosen) {
   app->set_version_flag("--version", std::string("voxloc ") + VOXLOC_VERSION);
   app->footer(kCommandsManual);
   app->require_subcommand(1);
+  AddContextFlag(app, context);
   CLI::App* map = app->add_subcommand("map", "Load, list, describe, change, save and delete maps");
   map->require_subcommand(1);
   map->footer(
@@ -69,6 +73,9 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
       "  voxloc admin log-level debug\n"
       "  voxloc admin captures");
   AddAdminCommands(admin, chosen);
+  AddDoctorCommand(app, chosen);
+  AddContextCommands(app, chosen);
+  AddCompletionCommand(app, chosen);
 }
 
 // The command that the arguments came to, "voxloc map load".
@@ -148,9 +155,14 @@ std::string CommandLineText(const std::vector<std::string>& arguments) {
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   ParsedCommandLine parsed;
   CLI::App app("voxloc: localize LiDAR scans with a voxloc server", "voxloc");
+  std::string context;  // commands ask the flag for it
   Work chosen;
   try {
-    BuildCommands(&app, arguments, &chosen);
+    BuildCommands(&app, arguments, &context, &chosen);
+    if (!arguments.empty() && arguments[0] == kCompleteCommand) {
+      parsed.out = CompletionText(app, {arguments.begin() + 1, arguments.end()});
+      return parsed;
+    }
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);
     parsed.work = std::move(chosen);

@@ -74,6 +74,10 @@ void AddMapDiffCommand(CLI::App* parent, Work* chosen);
 void AddMapViewCommand(CLI::App* parent, Work* chosen);
 // admin sessions, config, log-level, drain, undrain and captures.
 void AddAdminCommands(CLI::App* parent, Work* chosen);
+// completion, and context list, show, use and set.
+void AddCompletionCommand(CLI::App* parent, Work* chosen);
+void AddContextCommands(CLI::App* parent, Work* chosen);
+void AddDoctorCommand(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
 // calibrate, and calibrate thresholds.

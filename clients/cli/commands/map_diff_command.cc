@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -54,7 +56,8 @@ bool Touches(const v1::Box& a, const v1::Box& b, double margin_m) {
 // the other does not have alike, and those within a cube of any such tile of either.
 class NeededTiles {
  public:
-  NeededTiles(const MapSource& before, const MapSource& after, double cube_m) : cube_m_(cube_m) {
+  NeededTiles(const MapSource& before, const MapSource& after, double cube_m)
+      : cube_m_(cube_m), square_m_(cube_m + std::max(LongestEdge(before), LongestEdge(after))) {
     for (const auto& [id, tile] : before.tiles) {
       const auto other = after.tiles.find(id);
       if (other == after.tiles.end()) {
@@ -86,21 +89,48 @@ class NeededTiles {
   [[nodiscard]] const TileCounts& counts() const { return counts_; }
 
  private:
+  using Square = std::pair<int64_t, int64_t>;
+
+  static double LongestEdge(const MapSource& side) {
+    double longest_m = 0.0;
+    for (const auto& [id, tile] : side.tiles) {
+      const v1::Box& box = tile.bounds();
+      longest_m =
+          std::max({longest_m, box.max().x() - box.min().x(), box.max().y() - box.min().y()});
+    }
+    return longest_m;
+  }
+
+  // Of the corner of a box. Corners of boxes that touch are in the same square or in neighbours.
+  [[nodiscard]] Square SquareOf(const v1::Box& box) const {
+    return {static_cast<int64_t>(std::floor(box.min().x() / square_m_)),
+            static_cast<int64_t>(std::floor(box.min().y() / square_m_))};
+  }
+
   [[nodiscard]] bool IsNearChanged(const v1::TileInfo& tile) const {
-    return tile.has_bounds() &&
-           std::any_of(changed_.begin(), changed_.end(),
-                       [&](const v1::Box& box) { return Touches(tile.bounds(), box, cube_m_); });
+    if (!tile.has_bounds()) return false;
+    const Square square = SquareOf(tile.bounds());
+    for (int64_t x = square.first - 1; x <= square.first + 1; ++x) {
+      const auto end = changed_.upper_bound({x, square.second + 1});
+      if (std::any_of(changed_.lower_bound({x, square.second - 1}), end, [&](const auto& changed) {
+            return Touches(tile.bounds(), changed.second, cube_m_);
+          })) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void Add(const v1::TileInfo& tile) {
     changed_ids_.insert(tile.tile_id());
-    if (tile.has_bounds()) changed_.push_back(tile.bounds());
+    if (tile.has_bounds()) changed_.emplace(SquareOf(tile.bounds()), tile.bounds());
   }
 
   const double cube_m_;
+  const double square_m_;
   TileCounts counts_;
   std::set<std::string> changed_ids_;
-  std::vector<v1::Box> changed_;
+  std::multimap<Square, v1::Box> changed_;
 };
 
 Json PlaceJson(const ChangedPlace& place) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "clients/cli/flags/contexts.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"
@@ -61,7 +62,37 @@ void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
       ->group(kSecurityGroup);
 }
 
+// The context by the command's flag, the program's, or the environment; empty: none of them.
+std::string ChosenContext(const CLI::App* command, const ServerFlags& flags) {
+  if (!flags.context.empty()) return flags.context;
+  while (command->get_parent() != nullptr) command = command->get_parent();
+  const CLI::Option* option = command->get_option_no_throw("--context");
+  if (option != nullptr && option->count() > 0) return option->as<std::string>();
+  const char* variable = std::getenv(kContextVariable);
+  return variable == nullptr || flags.server_from_environment ? "" : variable;
+}
+
+absl::Status FillContext(const CLI::App* command, ServerFlags* flags) {
+  const bool by_flag =
+      command->get_option("--server")->count() > 0 && !flags->server_from_environment;
+  std::string name = ChosenContext(command, *flags);
+  if (by_flag) {
+    if (flags->context.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("--context excludes --server");
+  }
+  if (name.empty() && flags->server_from_environment) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(ContextsPath()));
+  if (name.empty()) name = contexts.current;
+  if (name.empty()) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(const client::ChannelOptions context, contexts.Find(name));
+  FillFromContext(context, flags);
+  flags->context = name;
+  flags->server_from_environment = false;
+  return absl::OkStatus();
+}
+
 }  // namespace
+
 void AlignmentFlags::AddTo(v1::ScanSetup* setup) const {
   if (!overrides.empty()) SetFields(overrides, setup->mutable_options()->mutable_overrides());
   if (!gate.empty()) SetFields(gate, setup->mutable_options()->mutable_gate());
@@ -188,7 +219,13 @@ void AddPointScoresFlag(CLI::App* command, bool* point_scores) {
                     "Write every point that was used, and its score, to the JSON");
 }
 
-void AddServerFlags(CLI::App* command, ServerFlags* flags) {
+void AddContextFlag(CLI::App* command, std::string* context) {
+  AddOption(command, "--context", *context, kContextType,
+            "Connect to the server of this context; default: the variable VOXLOC_CONTEXT, else the "
+            "current one (`voxloc context --help`)");
+}
+
+void AddConnectionFlags(CLI::App* command, ServerFlags* flags) {
   AddDefaulted(command, "--server", flags->server, "ADDR",
                "Connect to this server, HOST:PORT or unix:PATH, or to the first of several, "
                "separated by commas, that can be reached")
@@ -197,12 +234,21 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags) {
         const char* variable = std::getenv(kServerVariable);
         flags->server_from_environment = variable != nullptr && address == variable;
       });
+  AddSecurityFlags(command, flags);
+}
+
+void AddServerFlags(CLI::App* command, ServerFlags* flags) {
+  AddConnectionFlags(command, flags);
+  AddContextFlag(command, &flags->context);
+  command->parse_complete_callback([command, flags] {
+    const absl::Status filled = FillContext(command, flags);
+    if (!filled.ok()) throw CLI::ValidationError(std::string(filled.message()));
+  });
   AddDefaulted(command, "--timeout", flags->timeout_s, "S",
                "Wait at most S seconds for each answer of the server; 0: no limit")
       ->check(CLI::Range(0.0, 86400.0));
   AddOutputFile(command, "--json", &flags->json,
                 "Write the result as JSON to FILE; -: standard output");
-  AddSecurityFlags(command, flags);
 }
 
 client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {

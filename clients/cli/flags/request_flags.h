@@ -94,6 +94,7 @@ struct ServerFlags : client::ChannelOptions {
   ServerFlags() { server = "localhost:50051"; }
 
   bool server_from_environment = false;  // by VOXLOC_SERVER, which counts where no flag is given
+  std::string context;                   // whose fields are filled in where they are not given
   double timeout_s = 10.0;
   std::string json;  // empty: for people; "-": standard output
 
@@ -101,8 +102,15 @@ struct ServerFlags : client::ChannelOptions {
   [[nodiscard]] bool prints_text() const { return json != "-"; }
 };
 
-// `timeout_s` in `flags` is the default that --help shows.
+// `timeout_s` in `flags` is the default that --help shows. A context (contexts.h) is filled in when
+// the command line has been read.
 void AddServerFlags(CLI::App* command, ServerFlags* flags);
+
+// --server and those of TLS and tokens, alone.
+void AddConnectionFlags(CLI::App* command, ServerFlags* flags);
+
+// --context, on the program or on a command, which goes before it.
+void AddContextFlag(CLI::App* command, std::string* context);
 
 // With the token of the environment, unless a file is named, and its trace context; with TLS also
 // where a file or a name of TLS is given.

@@ -44,16 +44,17 @@ std::string ConversionOf(absl::string_view path) {
   return "";
 }
 
-// Nearly all headers fit the first; one of a thousand fields has 40 kB.
+// Nearly all headers fit the first, but for a LAS file's, with its CRS; one of a thousand fields
+// has 40 kB.
 constexpr uint64_t kHeadBytes[] = {4 << 10, kCloudHeadBytes};
 
 absl::StatusOr<PointCloud> ParseRecords(CloudFormat format, absl::string_view bytes,
-                                        absl::string_view name, size_t max_points) {
+                                        absl::string_view name, const CloudReadOptions& limits) {
   VOXLOC_ASSIGN_OR_RETURN(const CloudRecords records,
-                          ParseRecordsHeader(format, bytes, bytes.size(), name));
-  if (records.points > max_points) {
-    return absl::ResourceExhaustedError(absl::StrCat(name, ": must have at most ", max_points,
-                                                     " points (got ", records.points, ")"));
+                          ParseRecordsHeader(format, bytes, bytes.size(), name, limits));
+  if (records.points > limits.max_points) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        name, ": must have at most ", limits.max_points, " points (got ", records.points, ")"));
   }
   std::optional<Eigen::Vector3d> origin;
   return records.PointsOf(bytes.data() + records.offset, static_cast<size_t>(records.points),
@@ -75,7 +76,8 @@ absl::Status InspectPly(absl::string_view head, absl::string_view name, CloudFil
 }
 
 absl::Status InspectHead(CloudFormat format, absl::string_view head, uint64_t file_bytes,
-                         absl::string_view name, CloudFileInfo* info) {
+                         absl::string_view name, const CloudReadOptions& options,
+                         CloudFileInfo* info) {
   if (format == CloudFormat::kPcd) return InspectPcd(head, name, info);
   if (format == CloudFormat::kPly) return InspectPly(head, name, info);
   if (format == CloudFormat::kText) {
@@ -83,8 +85,9 @@ absl::Status InspectHead(CloudFormat format, absl::string_view head, uint64_t fi
     return absl::OkStatus();
   }
   VOXLOC_ASSIGN_OR_RETURN(const CloudRecords records,
-                          ParseRecordsHeader(format, head, file_bytes, name));
+                          ParseRecordsHeader(format, head, file_bytes, name, options));
   info->points = records.points;
+  if (records.las.has_value()) info->crs = records.las->crs.definition;
   return absl::OkStatus();
 }
 
@@ -130,7 +133,7 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
         return ParseKittiBin(bytes, name, limits.max_points, limits.record_floats);
       case CloudFormat::kLas:
       case CloudFormat::kNpy:
-        return ParseRecords(format, bytes, name, limits.max_points);
+        return ParseRecords(format, bytes, name, limits);
       case CloudFormat::kText:
         return ParseTextPoints(bytes, name, limits.max_points);
     }
@@ -165,10 +168,11 @@ absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
   }
   absl::Status status;
   for (const uint64_t most : kHeadBytes) {
+    if (format == CloudFormat::kLas && most < kCloudHeadBytes) continue;
     std::vector<char> bytes(static_cast<size_t>(std::min(file.size(), most)));
     VOXLOC_TRY(file.Read(0, bytes.size(), bytes.data()));
     const absl::string_view head(bytes.data(), bytes.size());
-    status = InspectHead(format, head, file.size(), path, &info);
+    status = InspectHead(format, head, file.size(), path, options, &info);
     if (status.ok() || bytes.size() == file.size()) break;
   }
   if (!status.ok()) return status;

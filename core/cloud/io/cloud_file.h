@@ -42,6 +42,9 @@ struct CloudReadOptions {
   // Floats per point of a .bin file, 3 to 32. 0: 5 if the name ends in .pcd.bin, otherwise detected
   // from the values, or else 4; an error if none of these fits.
   size_t record_floats = 0;
+  // LAS: the caller transforms coordinates by CloudFileInfo::crs; else files that say that they are
+  // not metres are refused.
+  bool any_unit = false;
 };
 
 enum class CloudFormat { kPcd, kPly, kKittiBin, kLas, kNpy, kText };
@@ -107,6 +110,8 @@ struct CloudFileInfo {
   uint64_t points = 0;
   // Of a PCD; the identity where there is none.
   Pose viewpoint;
+  // Of a LAS file that states it: LasCrs::definition (las_crs.h).
+  std::string crs;
   // Of a .bin file; nullopt: another format.
   std::optional<RecordFloats> record;
 };

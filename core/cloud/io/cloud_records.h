@@ -44,7 +44,8 @@ struct CloudRecords {
 [[nodiscard]] absl::StatusOr<CloudRecords> ParseRecordsHeader(CloudFormat format,
                                                               absl::string_view head,
                                                               uint64_t file_bytes,
-                                                              absl::string_view name);
+                                                              absl::string_view name,
+                                                              const CloudReadOptions& options);
 
 // nullopt: a PCD or PLY file that must be read whole, or is malformed; reading it whole then gives
 // the error.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -14,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/cloud_builder.h"
-#include "core/cloud/io/las_units.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 
@@ -47,13 +45,6 @@ constexpr uint8_t kCompressedBits = 0xC0;
 // Offsets into a record, the same in all formats.
 constexpr size_t kRecordIntensity = 12;
 constexpr size_t kRecordFlags = 15;
-
-template <typename T>
-T LoadAt(const char* bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes + offset, sizeof(value));
-  return value;
-}
 
 absl::Status CheckVersion(const char* head, absl::string_view name) {
   const auto major = LoadAt<uint8_t>(head, kVersionMajor);
@@ -160,7 +151,7 @@ absl::StatusOr<LasHeader> ParseLasHeader(absl::string_view head, uint64_t file_b
   }
   absl::string_view vlrs = head.substr(0, static_cast<size_t>(header.data_offset));
   vlrs.remove_prefix(std::min(header_bytes, vlrs.size()));
-  VOXLOC_TRY(CheckLasUnits(vlrs, LoadAt<uint32_t>(bytes, kVlrCount), name));
+  header.crs = ReadLasCrs(vlrs, LoadAt<uint32_t>(bytes, kVlrCount), name);
   return header;
 }
 

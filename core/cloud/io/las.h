@@ -4,7 +4,7 @@
 // header, checked in itself and against the size of the file, and the points.
 //
 // A coordinate is the record's int32 times the header's scale plus its offset, in double, taken as
-// metres of the map's frame; files that say otherwise are refused (las_units.h). Points with the
+// metres of the map's frame, unless a caller transforms them (las_crs.h). Points with the
 // flag "withheld", which their producer has deleted, are left out; those of every class are kept.
 // Compressed files (LAZ) are refused.
 
@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/cloud/io/las_crs.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
@@ -28,6 +29,7 @@ struct LasHeader {
   uint64_t data_offset = 0;  // of the first record
   size_t record_bytes = 0;
   uint64_t points = 0;  // withheld ones too
+  LasCrs crs;
   // The bit "withheld" in the flags of a record.
   uint8_t withheld_mask = 0;
 };

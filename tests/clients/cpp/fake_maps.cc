@@ -2,10 +2,13 @@
 
 #include "tests/clients/cpp/fake_maps.h"
 
+#include <Eigen/Core>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
+#include "clients/cpp/messages.h"
 #include "core/checksum/crc32c.h"
 #include "core/checksum/sha256.h"
 
@@ -33,6 +36,25 @@ std::string DigestOfBytes(const std::vector<double>& origin, const std::string& 
     }
   }
   return ToBytes(Sha256Of(bytes));
+}
+
+// Of float32 x y z around the origin, those that are finite.
+v1::Box BoundsOf(const std::vector<double>& origin, const std::string& data) {
+  Eigen::Vector3f min;
+  min.setConstant(std::numeric_limits<float>::infinity());
+  Eigen::Vector3f max = -min;
+  for (size_t at = 0; at + kPointBytes <= data.size(); at += kPointBytes) {
+    Eigen::Vector3f point;
+    std::memcpy(point.data(), data.data() + at, kPointBytes);
+    if (!point.allFinite()) continue;
+    min = min.cwiseMin(point);
+    max = max.cwiseMax(point);
+  }
+  const Eigen::Vector3d at_m(origin[0], origin[1], origin[2]);
+  v1::Box box;
+  EncodeVector(at_m + min.cast<double>(), box.mutable_min());
+  EncodeVector(at_m + max.cast<double>(), box.mutable_max());
+  return box;
 }
 
 }  // namespace
@@ -220,7 +242,9 @@ grpc::Status FakeMaps::ListTiles(const v1::ListTilesRequest& request,
     v1::TileInfo* tile = response->add_tiles();
     tile->set_tile_id(id);
     tile->set_sha256(digest);
-    tile->set_points(contents_.at(digest).points);
+    const Content& content = contents_.at(digest);
+    tile->set_points(content.points);
+    *tile->mutable_bounds() = BoundsOf(content.origin, content.data);
   }
   return grpc::Status::OK;
 }

@@ -4,19 +4,19 @@
 
 #include <string>
 
-#include "server/geodesy/map_frame.h"
+#include "core/geodesy/map_frame.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {
 
 absl::Status FuzzMapFrameText(absl::string_view bytes) {
-  const auto frame = server::MapFrameFromText(std::string(bytes));
+  const auto frame = MapFrameFromText(std::string(bytes));
   if (!frame.ok()) return frame.status();
-  const auto again = server::MapFrameFromText(server::ToText(*frame));
+  const auto again = MapFrameFromText(ToText(*frame));
   FuzzRequire(again.ok() && *again == *frame, "a frame comes back from its text");
-  const auto made = server::MakeMapFrame(*frame);
+  const auto made = MakeMapFrame(*frame);
   if (!made.ok()) return made.status();
-  const auto projection = server::MakeMapProjection(*made);
+  const auto projection = MakeMapProjection(*made);
   if (!projection.ok()) return absl::OkStatus();
   for (const Eigen::Vector2d& xy : {Eigen::Vector2d(0.0, 0.0), Eigen::Vector2d(-1e7, 1e7)}) {
     const auto earth = (*projection)->ToEarth(xy);

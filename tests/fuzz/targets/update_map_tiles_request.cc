@@ -23,7 +23,7 @@ absl::Status Begin(const v1::BeginUpdate& begin) {
   if (!begin.has_frame()) return absl::OkStatus();
   const auto frame = server::MapFrameFromProto(begin.frame());
   if (!frame.ok()) return frame.status();
-  const auto stored = server::MapFrameFromText(server::ToText(*frame));
+  const auto stored = MapFrameFromText(ToText(*frame));
   FuzzRequire(stored.ok() && *stored == *frame, "a frame can be stored");
   v1::MapFrame proto;
   server::MapFrameToProto(*frame, proto);

@@ -107,7 +107,10 @@ TEST_P(ScanInputs, WithoutPosesTheLastAnswerIsCarriedOnByTheOdometry) {
   v1::Scan scan = GoodScan();
   scan.clear_guess_map_t_base();
   *scan.mutable_odom_t_base() = PoseOf(OdometryPose());
-  EXPECT_EQ(session.Align(scan).status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  const v1::AlignmentResult unknown = session.Align(scan);
+  EXPECT_EQ(unknown.status(), v1::ALIGNMENT_STATUS_NO_PRIOR);
+  EXPECT_THAT(unknown.detail(), AllOf(HasSubstr("no pose of the vehicle is known"),
+                                      HasSubstr("guess_map_t_base of a scan, or initialpose")));
   scan = GoodScan(2);
   *scan.mutable_odom_t_base() = PoseOf(OdometryPose());
   const v1::AlignmentResult given = session.Align(scan);
@@ -123,6 +126,9 @@ TEST_P(ScanInputs, WithoutPosesTheLastAnswerIsCarriedOnByTheOdometry) {
   const Pose guess = Decoded(carried.guess_map_t_base());
   EXPECT_LT(TranslationDistance(guess, AnswerOf(given) * moved), 1e-9);
   EXPECT_LT(TranslationDistance(AnswerOf(carried), VehiclePose() * moved), 0.05);
+  scan.clear_odom_t_base();
+  scan.set_sequence(4);
+  EXPECT_THAT(session.Align(scan).detail(), HasSubstr("the scan must have odom_t_base"));
 }
 
 TEST_P(ScanInputs, AScanOfSeveralSensorsIsOneInTheBaseFrame) {

@@ -8,14 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "clients/cli/commands/commands.h"
 #include "core/cloud/io/cloud_file.h"
+#include "tests/clients/cli/map/map_command_test.h"
 #include "tests/clients/cli/page_data.h"
-#include "tests/clients/cpp/fake_maps.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
-#include "tests/support/scratch_dir.h"
 
 namespace voxloc::cli {
 namespace {
@@ -24,11 +22,12 @@ using ::nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-class MapDiffCommand : public ::testing::Test {
+class MapDiffCommand : public MapCommandTest {
  protected:
-  MapDiffCommand() : server_(maps_.Behaviour()) {
-    // a is the same before and after, and a box of 8 x 4 x 2 cubes stands in b, 100 m away.
+  MapDiffCommand() {
+    // a is the same before and after, and a box of 8 x 4 x 2 cubes stands in b, which is far away.
     PointCloud scattered = RandomCloud(400, 1, false);
+    scattered.origin.x() = -1000.0;
     WriteTiles("before", scattered, RandomCloud(500, 2, false));
     PointCloud b = RandomCloud(500, 2, false);
     for (int i = 0; i < 8; ++i) {
@@ -49,19 +48,6 @@ class MapDiffCommand : public ::testing::Test {
     EXPECT_TRUE(WritePcd(scratch_.Path(folder + "/b.pcd"), b).ok());
   }
 
-  absl::Status Run(std::vector<std::string> arguments) {
-    const std::string out = scratch_.Path("result.json");
-    arguments.insert(arguments.begin(), "map");
-    arguments.insert(arguments.end(), {"--server", server_.address(), "--json", out});
-    const ParsedCommandLine parsed = ParseCommandLine(arguments);
-    if (!parsed.work) return absl::InvalidArgumentError(parsed.error);
-    const absl::StatusOr<ExitCode> code = parsed.work();
-    if (!code.ok()) return code.status();
-    std::ifstream file(out);
-    result_ = json::parse(file, nullptr, false);
-    return absl::OkStatus();
-  }
-
   void ExpectTheBox() const {
     EXPECT_EQ(result_["cubes_came"], 64);
     EXPECT_EQ(result_["cubes_went"], 0);
@@ -72,11 +58,6 @@ class MapDiffCommand : public ::testing::Test {
     EXPECT_EQ(place["min"], json({500.0, 500.0, 0.0}));
     EXPECT_EQ(place["max"], json({504.0, 502.0, 1.0}));
   }
-
-  const ScratchDir scratch_;
-  client::FakeMaps maps_;
-  client::FakeServer server_;
-  json result_;
 };
 
 TEST_F(MapDiffCommand, ComparesDirectoriesAndWritesTheCubes) {
@@ -128,6 +109,26 @@ TEST_F(MapDiffCommand, ComparesRevisionsByTheTilesThatDiffer) {
   EXPECT_TRUE(Run({"diff", "town@1", "town@2"}).ok());
   maps_.DamageTile("b");
   EXPECT_EQ(Run({"diff", "town@1", "town@2"}).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(MapDiffCommand, ReadsTilesBesideOnesThatDiffer) {
+  // Along x: a; b, 0.4 m behind it; c, 0.6 m behind b.
+  const auto load = [this](float a_height) {
+    for (const auto& [name, from] : {std::pair("a", -10.0F), {"b", 0.4F}, {"c", 11.0F}}) {
+      PointCloud cloud;
+      const float height = *name == 'a' ? a_height : 0.0F;
+      for (const float x : {0.0F, 5.0F, 10.0F}) cloud.PushBack(from + x, -3.0F, height);
+      EXPECT_TRUE(WritePcd(scratch_.Path(std::string("row/") + name + ".pcd"), cloud).ok());
+    }
+    EXPECT_TRUE(Run({"load", "--map", "row", scratch_.Path("row")}).ok());
+  };
+  load(0.0F);
+  load(0.2F);
+  maps_.DamageTile("c");
+  EXPECT_TRUE(Run({"diff", "row@1", "row@2"}).ok());
+  maps_.DamageTile("b");
+  EXPECT_EQ(Run({"diff", "row@1", "row@2"}).code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(Run({"diff", "row@1", "row@2", "--cube", "0.3"}).ok());
 }
 
 TEST_F(MapDiffCommand, ComparesARevisionWithFiles) {

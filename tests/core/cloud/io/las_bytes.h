@@ -14,6 +14,27 @@
 
 namespace voxloc {
 
+// A variable length record.
+inline std::string LasVlr(std::string user, uint16_t id, const std::string& content) {
+  user.resize(16, '\0');
+  return Bytes(uint16_t{0}) + user + Bytes(id, static_cast<uint16_t>(content.size())) +
+         std::string(32, 'd') + content;
+}
+
+struct GeoKey {
+  uint16_t key;
+  uint16_t place;  // of the value; 0: here
+  uint16_t value;
+};
+
+// A directory of GeoTIFF keys.
+inline std::string GeoKeysVlr(const std::vector<GeoKey>& keys) {
+  const uint16_t one = 1;
+  std::string content = Bytes(one, one, uint16_t{0}, static_cast<uint16_t>(keys.size()));
+  for (const GeoKey& key : keys) content += Bytes(key.key, key.place, one, key.value);
+  return LasVlr("LASF_Projection", 34735, content);
+}
+
 struct LasPoint {
   int32_t x = 0;
   int32_t y = 0;

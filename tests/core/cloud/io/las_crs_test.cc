@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/io/las_units.h"
+#include "core/cloud/io/las_crs.h"
 
 #include <cstdint>
 #include <string>
@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/cloud/io/las_bytes.h"
+#include "tests/support/scratch_dir.h"
 
 namespace voxloc {
 namespace {
@@ -17,27 +18,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string Vlr(std::string user, uint16_t id, const std::string& content) {
-  user.resize(16, '\0');
-  return Bytes(uint16_t{0}) + user + Bytes(id, static_cast<uint16_t>(content.size())) +
-         std::string(32, 'd') + content;
-}
-
-struct GeoKey {
-  uint16_t key;
-  uint16_t place;
-  uint16_t value;
-};
-
-std::string GeoKeysVlr(const std::vector<GeoKey>& keys) {
-  const uint16_t one = 1;
-  std::string content = Bytes(one, one, uint16_t{0}, static_cast<uint16_t>(keys.size()));
-  for (const GeoKey& key : keys) content += Bytes(key.key, key.place, one, key.value);
-  return Vlr("LASF_Projection", 34735, content);
-}
-
 std::string WktVlr(const std::string& wkt) {
-  return Vlr("LASF_Projection", 2112, wkt + std::string(1, '\0'));
+  return LasVlr("LASF_Projection", 2112, wkt + std::string(1, '\0'));
 }
 
 absl::Status StatusOfFile(const std::string& vlrs, uint32_t count) {
@@ -62,8 +44,8 @@ TEST(LasUnitsTest, MetresAndNothingSaidAreTaken) {
   for (const std::string& vlr :
        {GeoKeysVlr({{1024, 0, 1}, {3072, 0, 25832}, {3076, 0, 9001}, {4099, 0, 9001}}),
         GeoKeysVlr({{3072, 0, 25832}}), GeoKeysVlr({{3076, 0, 32767}, {3076, 34736, 9002}}),
-        GeoKeysVlr({}), WktVlr(kUtm), WktVlr(""), Vlr("LASF_Projection", 34735, "cut"),
-        Vlr("LASF_Spec", 2112, "GEOGCS[\"WGS 84\"]")}) {
+        GeoKeysVlr({}), WktVlr(kUtm), WktVlr(""), LasVlr("LASF_Projection", 34735, "cut"),
+        LasVlr("LASF_Spec", 2112, "GEOGCS[\"WGS 84\"]")}) {
     EXPECT_TRUE(StatusOfFile(vlr, 1).ok()) << StatusOfFile(vlr, 1);
   }
 }
@@ -90,9 +72,48 @@ TEST(LasUnitsTest, FeetAreRefused) {
   EXPECT_THAT(UnitsError(WktVlr("PROJCRS[\"a\",LENGTHUNIT[\"Foot_US")), HasSubstr("'Foot_US"));
 }
 
+std::string DefinitionOf(const std::string& vlrs, uint32_t count = 1) {
+  return ReadLasCrs(vlrs, count, "a.las").definition;
+}
+
+TEST(LasCrsTest, IsTheWktOrTheCodesOfEpsg) {
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{1024, 0, 1}, {3072, 0, 25832}})), "EPSG:25832");
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{3072, 0, 2263}, {4096, 0, 6360}, {4099, 0, 9003}})),
+            "EPSG:2263+6360");
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{1024, 0, 2}, {2048, 0, 4326}})), "EPSG:4326");
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{2048, 0, 4258}, {3072, 0, 25832}})), "EPSG:25832");
+  EXPECT_EQ(DefinitionOf(WktVlr(kUtm)), kUtm);
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{3072, 0, 32632}}) + WktVlr(kUtm), 2), kUtm);
+  EXPECT_EQ(DefinitionOf(WktVlr(kUtm) + GeoKeysVlr({{3072, 0, 32632}}), 2), kUtm);
+  // A system of the file's own keys, and heights in feet of no system.
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{3072, 0, 32767}})), "");
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{3072, 0, 2263}, {4099, 0, 9003}})), "");
+  EXPECT_EQ(DefinitionOf(WktVlr("")), "");
+}
+
+TEST(LasCrsTest, IsFoundBehindOtherRecordsAndAnyUnitIsTakenWhereItIsAskedFor) {
+  LasFile file;
+  file.vlrs = LasVlr("another", 7, std::string(60'000, 'x')) +
+              GeoKeysVlr({{3072, 0, 2263}, {3076, 0, 9003}});
+  file.vlr_count = 2;
+  file.points = {{1, 2, 3, 4, false}};
+  const ScratchDir scratch;
+  const std::string path = scratch.Write("a.las", file.ToBytes());
+  EXPECT_FALSE(InspectCloud(path).ok());
+  CloudReadOptions options;
+  options.any_unit = true;
+  const auto info = InspectCloud(path, options);
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->crs, "EPSG:2263");
+  EXPECT_FALSE(ReadCloud(path).ok());
+  const auto cloud = ReadCloud(path, options);
+  ASSERT_TRUE(cloud.ok()) << cloud.status();
+  EXPECT_EQ(cloud->size(), 1U);
+}
+
 TEST(LasUnitsTest, EveryRecordThatIsThereIsRead) {
   const std::string feet = GeoKeysVlr({{3076, 0, 9003}});
-  const std::string other = Vlr("another", 7, "content");
+  const std::string other = LasVlr("another", 7, "content");
   EXPECT_FALSE(StatusOfFile(other + feet, 2).ok());
   EXPECT_FALSE(StatusOfFile(feet, 4'000'000'000).ok());
   EXPECT_TRUE(StatusOfFile(other + feet, 1).ok());

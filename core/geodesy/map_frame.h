@@ -3,8 +3,8 @@
 // MapFrame: where a map lies on the earth, as given by the client that loaded it, a plain value;
 // and MapProjection, latitude and longitude on it.
 
-#ifndef VOXLOC_SERVER_GEODESY_MAP_FRAME_H_
-#define VOXLOC_SERVER_GEODESY_MAP_FRAME_H_
+#ifndef VOXLOC_CORE_GEODESY_MAP_FRAME_H_
+#define VOXLOC_CORE_GEODESY_MAP_FRAME_H_
 
 #include <Eigen/Core>
 #include <memory>
@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace voxloc::server {
+namespace voxloc {
 
 // The scale at the central meridian of UTM, which Autoware takes as the default of other transverse
 // Mercator projections too.
@@ -114,6 +114,17 @@ class MapProjection {
   // InvalidArgument: the projection does not reach that far.
   [[nodiscard]] virtual absl::StatusOr<LatitudeLongitude> ToEarth(
       const Eigen::Vector2d& xy_map_m) const = 0;
+
+  // x, y and z of the map, metres. z is the height above that of the frame's origin, in the datum
+  // of both, as Autoware has it (MGRS: above zero), or, of a Wgs84Origin, along the vertical there.
+  // InvalidArgument: the projection does not reach that far.
+  [[nodiscard]] virtual absl::StatusOr<Eigen::Vector3d> PointToMap(const GeoPoint& at) const;
+
+ protected:
+  // `zero_altitude_m`: the altitude of z = 0.
+  explicit MapProjection(double zero_altitude_m) : zero_altitude_m_(zero_altitude_m) {}
+
+  const double zero_altitude_m_;
 };
 
 // The projection of a frame that MakeMapFrame has returned. FailedPrecondition: it does not say
@@ -121,6 +132,6 @@ class MapProjection {
 [[nodiscard]] absl::StatusOr<std::unique_ptr<const MapProjection>> MakeMapProjection(
     const MapFrame& frame);
 
-}  // namespace voxloc::server
+}  // namespace voxloc
 
-#endif  // VOXLOC_SERVER_GEODESY_MAP_FRAME_H_
+#endif  // VOXLOC_CORE_GEODESY_MAP_FRAME_H_

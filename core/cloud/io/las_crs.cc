@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/io/las_units.h"
+#include "core/cloud/io/las_crs.h"
 
 #include <cstdint>
-#include <cstring>
+#include <map>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -28,16 +28,13 @@ constexpr uint16_t kWktId = 2112;
 // GeoTIFF keys and values.
 constexpr uint16_t kModelTypeKey = 1024;
 constexpr uint16_t kGeographicModel = 2;
+constexpr uint16_t kGeographicKey = 2048;
+constexpr uint16_t kProjectedKey = 3072;
 constexpr uint16_t kLinearUnitsKey = 3076;
+constexpr uint16_t kVerticalKey = 4096;
 constexpr uint16_t kVerticalUnitsKey = 4099;
 constexpr uint16_t kMetre = 9001;         // EPSG
 constexpr uint16_t kUserDefined = 32767;  // said elsewhere
-
-uint16_t Uint16At(absl::string_view bytes, size_t offset) {
-  uint16_t value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(value));
-  return value;
-}
 
 template <typename... Parts>
 absl::Status NotMetres(absl::string_view name, const Parts&... parts) {
@@ -48,22 +45,39 @@ absl::Status NotMetres(absl::string_view name, const Parts&... parts) {
 
 // A directory of keys of four numbers, the first of which is its header: key, place of its value
 // (0: here), count, value.
-absl::Status CheckGeoKeys(absl::string_view keys, absl::string_view name) {
+LasCrs ReadGeoKeys(absl::string_view keys, absl::string_view name) {
   constexpr size_t kKeyBytes = 8;
+  LasCrs crs;
+  std::map<uint16_t, uint16_t> values;
   for (size_t at = kKeyBytes; at + kKeyBytes <= keys.size(); at += kKeyBytes) {
-    const uint16_t key = Uint16At(keys, at);
-    const uint16_t value = Uint16At(keys, at + 6);
-    if (Uint16At(keys, at + 2) != 0) continue;
+    const auto key = LoadAt<uint16_t>(keys.data(), at);
+    const auto value = LoadAt<uint16_t>(keys.data(), at + 6);
+    if (LoadAt<uint16_t>(keys.data(), at + 2) != 0) continue;
+    if (value != kUserDefined && value != 0) values.emplace(key, value);
     if (key == kModelTypeKey && value == kGeographicModel) {
-      return NotMetres(name, "degrees, by GTModelTypeGeoKey ", value);
+      crs.units.Update(NotMetres(name, "degrees, by GTModelTypeGeoKey ", value));
     }
     const bool unit = key == kLinearUnitsKey || key == kVerticalUnitsKey;
     if (unit && value != kMetre && value != kUserDefined && value != 0) {
-      return NotMetres(name, "the unit EPSG:", value, ", by ",
-                       key == kLinearUnitsKey ? "ProjLinearUnitsGeoKey" : "VerticalUnitsGeoKey");
+      crs.units.Update(
+          NotMetres(name, "the unit EPSG:", value, ", by ",
+                    key == kLinearUnitsKey ? "ProjLinearUnitsGeoKey" : "VerticalUnitsGeoKey"));
     }
   }
-  return absl::OkStatus();
+  const auto value_of = [&values](uint16_t key) {
+    const auto found = values.find(key);
+    return found == values.end() ? uint16_t{0} : found->second;
+  };
+  const uint16_t projected = value_of(kProjectedKey);
+  const uint16_t code = projected != 0 ? projected : value_of(kGeographicKey);
+  const uint16_t vertical = value_of(kVerticalKey);
+  const uint16_t height_unit = value_of(kVerticalUnitsKey);
+  const bool heights_known = vertical != 0 || height_unit == 0 || height_unit == kMetre;
+  if (code != 0 && heights_known) {
+    crs.definition = absl::StrCat("EPSG:", code);
+    if (vertical != 0) absl::StrAppend(&crs.definition, "+", vertical);
+  }
+  return crs;
 }
 
 absl::Status CheckWkt(absl::string_view text, absl::string_view name) {
@@ -87,20 +101,30 @@ absl::Status CheckWkt(absl::string_view text, absl::string_view name) {
 
 }  // namespace
 
-absl::Status CheckLasUnits(absl::string_view records, size_t count, absl::string_view name) {
+LasCrs ReadLasCrs(absl::string_view records, size_t count, absl::string_view name) {
+  LasCrs crs;
   for (size_t i = 0; i < count && records.size() >= kVlrHeaderBytes; ++i) {
     const absl::string_view user = records.substr(kVlrUser, kProjectionUser.size());
-    const uint16_t id = Uint16At(records, kVlrId);
-    const size_t length = Uint16At(records, kVlrLength);
+    const auto id = LoadAt<uint16_t>(records.data(), kVlrId);
+    const size_t length = LoadAt<uint16_t>(records.data(), kVlrLength);
     records.remove_prefix(kVlrHeaderBytes);
     if (length > records.size()) break;
     const absl::string_view content = records.substr(0, length);
     records.remove_prefix(length);
     if (user != kProjectionUser) continue;
-    if (id == kGeoKeysId) VOXLOC_TRY(CheckGeoKeys(content, name));
-    if (id == kWktId) VOXLOC_TRY(CheckWkt(content, name));
+    if (id == kGeoKeysId) {
+      const LasCrs keys = ReadGeoKeys(content, name);
+      crs.units.Update(keys.units);
+      if (crs.definition.empty()) crs.definition = keys.definition;
+    }
+    if (id == kWktId) {
+      // Where a file has both, its header says that WKT holds.
+      const absl::string_view wkt = content.substr(0, content.find('\0'));
+      crs.units.Update(CheckWkt(wkt, name));
+      if (!wkt.empty()) crs.definition = std::string(wkt);
+    }
   }
-  return absl::OkStatus();
+  return crs;
 }
 
 }  // namespace voxloc

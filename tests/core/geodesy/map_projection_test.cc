@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "server/geodesy/map_frame.h"
+#include "core/geodesy/map_frame.h"
 
-namespace voxloc::server {
+namespace voxloc {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,16 +70,25 @@ Eigen::Vector3d EarthCentred(const LatitudeLongitude& at, double altitude_m) {
           (n * (1.0 - kWgs84.e2) + altitude_m) * std::sin(phi)};
 }
 
-// East and north of `at` in the plane at `origin`, both at this altitude.
-Eigen::Vector2d EastNorth(const LatitudeLongitude& origin, const LatitudeLongitude& at,
-                          double altitude_m) {
+// East, north and up of `at` from `origin`.
+Eigen::Vector3d EastNorthUp(const GeoPoint& origin, const GeoPoint& at) {
   const double phi = origin.latitude_deg * kDegree;
   const double lambda = origin.longitude_deg * kDegree;
-  const Eigen::Vector3d d = EarthCentred(at, altitude_m) - EarthCentred(origin, altitude_m);
+  const Eigen::Vector3d d =
+      EarthCentred({at.latitude_deg, at.longitude_deg}, at.altitude_m) -
+      EarthCentred({origin.latitude_deg, origin.longitude_deg}, origin.altitude_m);
   const Eigen::Vector3d east(-std::sin(lambda), std::cos(lambda), 0.0);
   const Eigen::Vector3d north(-std::sin(phi) * std::cos(lambda), -std::sin(phi) * std::sin(lambda),
                               std::cos(phi));
-  return {east.dot(d), north.dot(d)};
+  return {east.dot(d), north.dot(d), east.cross(north).dot(d)};
+}
+
+// Both at this altitude.
+Eigen::Vector2d EastNorth(const LatitudeLongitude& origin, const LatitudeLongitude& at,
+                          double altitude_m) {
+  return EastNorthUp({origin.latitude_deg, origin.longitude_deg, altitude_m},
+                     {at.latitude_deg, at.longitude_deg, altitude_m})
+      .head<2>();
 }
 
 std::unique_ptr<const MapProjection> Make(const MapFrame& given) {
@@ -224,6 +233,28 @@ TEST(MapProjectionTest, AWgs84OriginTurnsTheAxesAndUsesItsAltitude) {
   ExpectAt(*projection, at, {x_axis.dot(east_north), y_axis.dot(east_north)}, 1e-6);
 }
 
+TEST(MapProjectionTest, HeightsCountFromTheOriginOrAlongItsVertical) {
+  const GeoPoint origin = {48.14, 11.58, 520.0};
+  const GeoPoint at = {48.19, 11.57, 600.0};
+  const LatitudeLongitude below = {at.latitude_deg, at.longitude_deg};
+  for (const auto type : {ProjectorType::kLocalCartesianUtm, ProjectorType::kTransverseMercator}) {
+    const auto projection = OfProjector(type, "", origin);
+    const Eigen::Vector3d point = projection->PointToMap(at).value();
+    EXPECT_EQ(point.z(), 80.0);
+    EXPECT_EQ(Eigen::Vector2d(point.head<2>()), projection->ToMap(below).value());
+  }
+  EXPECT_EQ(OfProjector(ProjectorType::kMgrs, "32UPU", std::nullopt)->PointToMap(at).value().z(),
+            600.0);
+  const Eigen::Vector3d autoware =
+      OfProjector(ProjectorType::kLocalCartesian, "", origin)->PointToMap(at).value();
+  EXPECT_EQ(autoware.z(), 80.0);
+  EXPECT_LE((autoware - EastNorthUp({48.14, 11.58, 0.0}, at)).head<2>().norm(), 1e-6);
+  // 5.5 km away the ellipsoid is 2.4 m below the plane.
+  const Eigen::Vector3d point = OfOrigin(origin, 0.0)->PointToMap(at).value();
+  EXPECT_LE((point - EastNorthUp(origin, at)).norm(), 1e-6);
+  EXPECT_NEAR(point.z(), 80.0 - 2.43, 0.1);
+}
+
 TEST(MapProjectionTest, ComesBackFromTheMap) {
   std::vector<std::pair<std::unique_ptr<const MapProjection>, LatitudeLongitude>> cases;
   cases.emplace_back(OfProjector(ProjectorType::kMgrs, "54SUE", std::nullopt), kTokyoTower);
@@ -284,4 +315,4 @@ TEST(MapProjectionTest, AProjectorComesBeforeAnOrigin) {
 }
 
 }  // namespace
-}  // namespace voxloc::server
+}  // namespace voxloc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/geodesy/map_frame.h"
+#include "core/geodesy/map_frame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace voxloc::server {
+namespace voxloc {
 namespace {
 
 using ::testing::AllOf;
@@ -154,4 +154,4 @@ TEST(MapFrameTest, TextThatIsNoFrameIsDataLoss) {
 }
 
 }  // namespace
-}  // namespace voxloc::server
+}  // namespace voxloc

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands on maps against a map service in the test's process, and what they print.
+// The commands on maps apart from load and diff, and what they print.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
-#include "clients/cli/commands/commands.h"
 #include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/output/message_text.h"
-#include "clients/dataset/tile_spill.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"
-#include "tests/clients/cpp/fake_maps.h"
-#include "tests/clients/dataset/split_into_tiles.h"
-#include "tests/core/cloud/io/cloud_bytes.h"
-#include "tests/support/scratch_dir.h"
+#include "tests/clients/cli/map/map_command_test.h"
 
 namespace voxloc::cli {
 namespace {
@@ -36,212 +27,7 @@ namespace fs = std::filesystem;
 using ::nlohmann::json;
 using ::testing::HasSubstr;
 
-class MapCommands : public ::testing::Test {
- protected:
-  MapCommands() : server_(maps_.Behaviour()) {}
-
-  // `map COMMAND...` with a server and a file for its JSON, which is `result_` afterwards.
-  absl::Status Run(std::vector<std::string> arguments) {
-    const std::string out = scratch_.Path("result.json");
-    fs::remove(out);
-    arguments.insert(arguments.begin(), "map");
-    for (const char* more : {"--server", "", "--json", ""}) arguments.emplace_back(more);
-    arguments[arguments.size() - 3] = server_.address();
-    arguments.back() = out;
-    const ParsedCommandLine parsed = ParseCommandLine(arguments);
-    if (!parsed.work) return absl::InvalidArgumentError(parsed.error);
-    const absl::StatusOr<ExitCode> code = parsed.work();
-    if (!code.ok()) return code.status();
-    std::ifstream file(out);
-    result_ = json::parse(file, nullptr, false);
-    return absl::OkStatus();
-  }
-
-  // Two clouds, which are tiles a and b.
-  std::string TwoClouds() const {
-    PointCloud cloud = RandomCloud(400, 1, true);
-    cloud.origin = {4e5, 4e6, 0.0};
-    EXPECT_TRUE(WritePcd(scratch_.Path("map/a.pcd"), cloud).ok());
-    EXPECT_TRUE(WritePcd(scratch_.Path("map/b.pcd"), RandomCloud(500, 2, false)).ok());
-    return scratch_.Path("map");
-  }
-
-  const ScratchDir scratch_;
-  client::FakeMaps maps_;
-  client::FakeServer server_;
-  json result_;
-};
-
-client::FakeMaps::Tiles DigestsOf(const std::vector<TileCloud>& tiles) {
-  client::FakeMaps::Tiles digests;
-  for (const TileCloud& tile : tiles) digests[tile.id] = ToBytes(DigestOf(tile.cloud));
-  return digests;
-}
-
-TEST_F(MapCommands, LoadMakesATileOfEachCloud) {
-  ASSERT_TRUE(Run({"load", "--map", "town", TwoClouds()}).ok());
-  const client::FakeMaps::Tiles expected = {
-      {"a", ToBytes(DigestOf(*ReadCloud(scratch_.Path("map/a.pcd"))))},
-      {"b", ToBytes(DigestOf(*ReadCloud(scratch_.Path("map/b.pcd"))))}};
-  EXPECT_EQ(maps_.tiles(), expected);
-  EXPECT_TRUE(maps_.record().begin.create());
-  EXPECT_TRUE(maps_.record().begin.clear());
-  EXPECT_EQ(maps_.record().commit.comment(), "voxloc map load");
-  EXPECT_FALSE(maps_.record().commit.stage());
-  EXPECT_EQ(result_["clouds"], 2);
-  EXPECT_EQ(result_["points"], 900);
-  EXPECT_EQ(result_["bytes_sent"], 900 * 12);
-
-  ASSERT_TRUE(Run({"load", "--map", "town", TwoClouds()}).ok());
-  EXPECT_EQ(result_["tiles_reused"], 2);
-  EXPECT_EQ(result_["bytes_sent"], 0);
-  EXPECT_EQ(maps_.tiles(), expected);
-}
-
-TEST_F(MapCommands, LoadCutsManyCloudsAsIfTheyWereOne) {
-  const std::string spill = scratch_.Path("spill/x");
-  ASSERT_TRUE(Run({"load", "--map", "town", "--tile-size", "20", "--spill-dir",
-                   fs::path(spill).parent_path().string(), TwoClouds()})
-                  .ok());
-  PointCloud whole = *ReadCloud(scratch_.Path("map/a.pcd"));
-  whole.intensity.clear();
-  EXPECT_EQ(DigestsOf(*SplitIntoTiles(*ReadCloud(scratch_.Path("map/b.pcd")), 20.0)).size() +
-                DigestsOf(*SplitIntoTiles(whole, 20.0)).size(),
-            maps_.tiles().size());
-  const client::FakeMaps::Tiles of_first = DigestsOf(*SplitIntoTiles(whole, 20.0));
-  const client::FakeMaps::Tiles tiles = maps_.tiles();
-  for (const auto& [id, digest] : of_first) EXPECT_EQ(tiles.at(id), digest) << id;
-  EXPECT_TRUE(fs::is_empty(fs::path(spill).parent_path()));
-}
-
-TEST_F(MapCommands, LoadSaysWhatTheMapIsLike) {
-  PointCloud cloud;
-  for (int i = 0; i < 100; ++i) {
-    cloud.PushBack(static_cast<float>(i % 10), static_cast<float>(i / 10), 2.0F);
-  }
-  ASSERT_TRUE(WritePcd(scratch_.Path("map/0.pcd"), cloud).ok());
-  for (const std::vector<std::string>& cut : {std::vector<std::string>(), {"--tile-size", "5"}}) {
-    std::vector<std::string> arguments = {"load", "--map", "town", scratch_.Path("map")};
-    arguments.insert(arguments.end(), cut.begin(), cut.end());
-    ::testing::internal::CaptureStdout();
-    ASSERT_TRUE(Run(arguments).ok());
-    EXPECT_THAT(::testing::internal::GetCapturedStdout(),
-                HasSubstr("extent 9.0 x 9.0 x 0.0 m, from 0.0 0.0 2.0 to 9.0 9.0 2.0 m\n"
-                          "density 1 points/m2"));
-    EXPECT_EQ(result_["extent_m"], json({9.0, 9.0, 0.0}));
-    EXPECT_EQ(result_["bounds"]["min"], json({0.0, 0.0, 2.0}));
-    EXPECT_EQ(result_["points_per_m2"], 1.0);
-    EXPECT_EQ(result_["doubts"], json::array());
-  }
-}
-
-TEST_F(MapCommands, LoadPlacesCloudsByThePosesOfTheVehicleAndTheMountOfTheSensor) {
-  PointCloud cloud;
-  for (int i = 0; i < 100; ++i) {
-    cloud.PushBack(static_cast<float>(i % 10), static_cast<float>(i / 10), 2.0F);
-  }
-  ASSERT_TRUE(WritePcd(scratch_.Path("map/0.pcd"), cloud).ok());
-  const std::string poses = scratch_.Write("poses.txt", "1 0 0 10 0 1 0 20 0 0 1 3\n");
-  std::vector<std::string> arguments = {"load",    "--map", "town",
-                                        "--poses", poses,   scratch_.Path("map")};
-  const auto expect_bounds = [this](const std::vector<double>& min,
-                                    const std::vector<double>& max) {
-    for (size_t axis = 0; axis < 3; ++axis) {
-      EXPECT_NEAR(result_["bounds"]["min"][axis].get<double>(), min[axis], 1e-5) << axis;
-      EXPECT_NEAR(result_["bounds"]["max"][axis].get<double>(), max[axis], 1e-5) << axis;
-    }
-  };
-  ASSERT_TRUE(Run(arguments).ok());
-  expect_bounds({10.0, 20.0, 5.0}, {19.0, 29.0, 5.0});
-  // Five metres in front and turned to the left: x of the sensor is y of the vehicle.
-  arguments.insert(arguments.end() - 1, {"--base-t-sensor", "5,0,0.5,0,0,90"});
-  for (const std::vector<std::string>& cut : {std::vector<std::string>(), {"--tile-size", "50"}}) {
-    std::vector<std::string> line = arguments;
-    line.insert(line.end() - 1, cut.begin(), cut.end());
-    ASSERT_TRUE(Run(line).ok());
-    expect_bounds({6.0, 20.0, 5.5}, {15.0, 29.0, 5.5});
-  }
-}
-
-TEST_F(MapCommands, LoadLeavesEmptyCloudsOfADirectoryOutAndNamesThem) {
-  const std::string map = TwoClouds();
-  ASSERT_TRUE(WritePcd(scratch_.Path("map/c.pcd"), PointCloud()).ok());
-  scratch_.Write("map/d.ply", "");
-  PointCloud nowhere;
-  nowhere.PushBack(std::numeric_limits<float>::quiet_NaN(), 0.0F, 0.0F);
-  ASSERT_TRUE(WritePcd(scratch_.Path("map/e.pcd"), nowhere).ok());
-  for (const std::vector<std::string>& cut : {std::vector<std::string>(), {"--tile-size", "50"}}) {
-    std::vector<std::string> arguments = {"load", "--map", "town", map};
-    arguments.insert(arguments.end(), cut.begin(), cut.end());
-    ASSERT_TRUE(Run(arguments).ok());
-    EXPECT_EQ(maps_.tiles().count("c") + maps_.tiles().count("d") + maps_.tiles().count("e"), 0u);
-    EXPECT_EQ(result_["points"], 900);
-  }
-  ASSERT_TRUE(Run({"load", "--map", "town", map}).ok());
-  EXPECT_EQ(maps_.tiles().size(), 2u);
-  EXPECT_EQ(result_["tiles"], 2);
-  EXPECT_EQ(result_["clouds"], 2);
-  EXPECT_EQ(result_["skipped"], json({map + "/c.pcd", map + "/d.ply", map + "/e.pcd"}));
-
-  // A file that is named is wanted, and an empty map is none.
-  EXPECT_FALSE(Run({"load", "--map", "town", map + "/d.ply"}).ok());
-  fs::remove(map + "/a.pcd");
-  fs::remove(map + "/b.pcd");
-  EXPECT_THAT(std::string(Run({"load", "--map", "town", map}).message()),
-              HasSubstr("must have finite points"));
-  fs::remove(map + "/e.pcd");
-  EXPECT_THAT(std::string(Run({"load", "--map", "town", map}).message()),
-              HasSubstr("none of its 2 clouds has one"));
-}
-
-// So many points, the first three in three tiles. The others are not finite: they count, but are
-// neither cut nor sent with tiles.
-void WriteLargeCloud(const std::string& path, int points) {
-  const float none = std::numeric_limits<float>::quiet_NaN();
-  std::ofstream file(path, std::ios::binary);
-  for (const float x : {-0.1F, 20.0F, 70.0F}) file << Bytes(x, 10.0F, 1.0F, 0.0F);
-  const std::string not_finite = Bytes(none, none, none, 0.0F);
-  for (int i = 3; i < points; ++i) file << not_finite;
-}
-
-TEST_F(MapCommands, LoadCutsASingleLargeCloud) {
-  constexpr int kPoints = 5'000'001;
-  const std::string path = scratch_.Path("large.bin");
-  WriteLargeCloud(path, kPoints);
-  ASSERT_TRUE(Run({"load", "--map", "town", path}).ok());
-  const client::FakeMaps::Tiles tiles = maps_.tiles();
-  ASSERT_EQ(tiles.size(), 3u);
-  EXPECT_EQ(tiles.count("x-50_y0"), 1u);
-  EXPECT_EQ(result_["points"], 3);
-  EXPECT_EQ(result_["points_not_finite"], kPoints - 3);
-}
-
-TEST_F(MapCommands, LoadSendsACloudThatIsNotLargeAsOneTile) {
-  if (!absl::string_view(VOXLOC_SANITIZE).empty()) {
-    GTEST_SKIP() << "sending five million points takes minutes in a sanitizer build";
-  }
-  const std::string path = scratch_.Path("large.bin");
-  WriteLargeCloud(path, 5'000'000);
-  ASSERT_TRUE(Run({"load", "--map", "town", path}).ok());
-  ASSERT_EQ(maps_.tiles().size(), 1u);
-  EXPECT_EQ(maps_.tiles().begin()->first, "large");
-}
-
-TEST_F(MapCommands, FlagsOfACommitReachTheServer) {
-  ASSERT_TRUE(Run({"load", "--map", "town", "--canary", "bus-7,bus-9", "--comment", "new bridge",
-                   "--request-id", "change 5", "--base-revision", "8", TwoClouds()})
-                  .ok());
-  const client::FakeMaps::Record record = maps_.record();
-  EXPECT_TRUE(record.commit.stage());
-  ASSERT_EQ(record.commit.canary_vehicles_size(), 2);
-  EXPECT_EQ(record.commit.canary_vehicles(1), "bus-9");
-  EXPECT_EQ(record.commit.comment(), "new bridge");
-  EXPECT_EQ(record.begin.request_id(), "change 5");
-  EXPECT_EQ(record.begin.base_revision(), 8u);
-  ASSERT_TRUE(Run({"load", "--map", "town", "--request-id", "change 5", TwoClouds()}).ok());
-  EXPECT_EQ(result_["repeated"], true);
-  EXPECT_EQ(maps_.revisions().size(), 1u);
-}
+using MapCommands = MapCommandTest;
 
 TEST_F(MapCommands, ExportAndImportKeepEveryBit) {
   ASSERT_TRUE(Run({"load", "--map", "town", "--tile-size", "20", TwoClouds()}).ok());
@@ -277,49 +63,6 @@ TEST_F(MapCommands, ExportAndImportKeepEveryBit) {
   EXPECT_EQ(result_["tiles_sent"], 0);
   EXPECT_EQ(maps_.tiles(), before);
   EXPECT_EQ(maps_.record().begin.map(), "town");
-}
-
-TEST_F(MapCommands, LoadTakesTheProjectorOfAnAutowareMap) {
-  const std::string map = TwoClouds();
-  scratch_.Write("map/map_projector_info.yaml",
-                 "projector_type: LocalCartesianUTM\nvertical_datum: WGS84\n"
-                 "map_origin:\n  latitude: 35.6762\n  longitude: 139.6503\n");
-  ASSERT_TRUE(Run({"load", "--map", "town", "--wgs84-origin", "48.1,11.5,519,90", map}).ok());
-  const v1::MapFrame frame = maps_.record().begin.frame();
-  EXPECT_EQ(frame.projector().projector_type(), "LocalCartesianUTM");
-  EXPECT_EQ(frame.projector().map_origin().longitude_deg(), 139.6503);
-  EXPECT_EQ(frame.origin().point().latitude_deg(), 48.1);
-  EXPECT_EQ(frame.origin().point().altitude_m(), 519.0);
-  EXPECT_NEAR(frame.origin().x_axis_yaw_rad(), M_PI / 2.0, 1e-12);
-  EXPECT_EQ(result_["map"]["frame"]["projector"]["map_origin"]["latitude_deg"], 35.6762);
-
-  // --projector comes before it.
-  const std::string other = scratch_.Write("other.yaml", "projector_type: Local\n");
-  ASSERT_TRUE(Run({"load", "--map", "town", "--projector", other, map}).ok());
-  EXPECT_EQ(maps_.record().begin.frame().projector().projector_type(), "Local");
-  EXPECT_FALSE(maps_.record().begin.frame().has_origin());
-}
-
-TEST_F(MapCommands, LoadSaysNothingOfTheFrameWhereNothingIsKnown) {
-  ASSERT_TRUE(Run({"load", "--map", "town", TwoClouds()}).ok());
-  EXPECT_FALSE(maps_.record().begin.has_frame());
-  EXPECT_TRUE(result_["map"]["frame"].is_null());
-}
-
-TEST_F(MapCommands, LoadRefusesMalformedAndDifferentProjectors) {
-  const std::string map = TwoClouds();
-  scratch_.Write("map/map_projector_info.yaml", "projector_type: MGRS\nvertical_datum: WGS84\n");
-  const absl::Status malformed = Run({"load", "--map", "town", map});
-  EXPECT_THAT(std::string(malformed.message()), HasSubstr("mgrs_grid must be a word"));
-  scratch_.Write("map/map_projector_info.yaml",
-                 "projector_type: MGRS\nvertical_datum: WGS84\nmgrs_grid: 54SUE\n");
-  scratch_.Write("east/map_projector_info.yaml",
-                 "projector_type: MGRS\nvertical_datum: WGS84\nmgrs_grid: 54SVE\n");
-  fs::copy(scratch_.Path("map/a.pcd"), scratch_.Path("east/c.pcd"));
-  const absl::Status different = Run({"load", "--map", "town", map, scratch_.Path("east")});
-  EXPECT_THAT(std::string(different.message()), HasSubstr("must have one projector"));
-  EXPECT_THAT(std::string(different.message()), HasSubstr("grid 54SVE"));
-  EXPECT_TRUE(maps_.revisions().empty());
 }
 
 TEST_F(MapCommands, ExportAndImportKeepTheFrame) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/geodesy/map_frame.h"
+#include "core/geodesy/map_frame.h"
 
 #include <Eigen/Geometry>
 #include <GeographicLib/Constants.hpp>
@@ -20,7 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "core/status/try.h"
 
-namespace voxloc::server {
+namespace voxloc {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GeoPoint, latitude_deg, longitude_deg, altitude_m)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Wgs84Origin, point, x_axis_yaw_rad)
@@ -162,8 +162,8 @@ absl::Status TooFar(const Eigen::Vector2d& xy_map_m, absl::string_view why) {
 // UTM of one zone and hemisphere, from a corner.
 class UtmProjection : public MapProjection {
  public:
-  UtmProjection(int zone, bool north, const Eigen::Vector2d& corner_m)
-      : zone_(zone), north_(north), corner_m_(corner_m) {}
+  UtmProjection(int zone, bool north, const Eigen::Vector2d& corner_m, double zero_altitude_m)
+      : MapProjection(zero_altitude_m), zone_(zone), north_(north), corner_m_(corner_m) {}
 
   absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
     int zone = 0;
@@ -204,7 +204,8 @@ class UtmProjection : public MapProjection {
 class TransverseMercatorProjection : public MapProjection {
  public:
   TransverseMercatorProjection(const GeoPoint& origin, double scale_factor)
-      : projection_(GeographicLib::Constants::WGS84_a(), GeographicLib::Constants::WGS84_f(),
+      : MapProjection(origin.altitude_m),
+        projection_(GeographicLib::Constants::WGS84_a(), GeographicLib::Constants::WGS84_f(),
                     scale_factor),
         meridian_deg_(origin.longitude_deg),
         origin_y_m_(Forward({origin.latitude_deg, origin.longitude_deg}).y()) {}
@@ -237,23 +238,35 @@ class TransverseMercatorProjection : public MapProjection {
   const double origin_y_m_;
 };
 
-// The plane that touches the ellipsoid's parallel surface at the origin's height.
+// The plane that touches the ellipsoid's parallel surface at an altitude.
 class TangentPlane : public MapProjection {
  public:
-  TangentPlane(const GeoPoint& origin, double x_axis_yaw_rad)
-      : cartesian_(origin.latitude_deg, origin.longitude_deg, origin.altitude_m),
-        altitude_m_(origin.altitude_m),
+  // `autoware`: the plane touches at altitude zero, and z is the height above the origin's.
+  TangentPlane(const GeoPoint& origin, double x_axis_yaw_rad, bool autoware)
+      : MapProjection(origin.altitude_m),
+        autoware_(autoware),
+        altitude_m_(autoware ? 0.0 : origin.altitude_m),
+        cartesian_(origin.latitude_deg, origin.longitude_deg, altitude_m_),
         enu_R_map_(x_axis_yaw_rad) {}
 
   absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
-    Eigen::Vector2d enu_m;
-    double up_m = 0.0;
-    cartesian_.Forward(at.latitude_deg, at.longitude_deg, altitude_m_, enu_m.x(), enu_m.y(), up_m);
+    VOXLOC_ASSIGN_OR_RETURN(const Eigen::Vector3d point,
+                            PointToMap({at.latitude_deg, at.longitude_deg, altitude_m_}));
+    return Eigen::Vector2d(point.head<2>());
+  }
+
+  absl::StatusOr<Eigen::Vector3d> PointToMap(const GeoPoint& at) const override {
+    Eigen::Vector3d enu_m;
+    cartesian_.Forward(at.latitude_deg, at.longitude_deg, at.altitude_m, enu_m.x(), enu_m.y(),
+                       enu_m.z());
     // A quarter of the way around the earth; beyond it points come back towards the origin.
-    if (up_m < -GeographicLib::Constants::WGS84_a()) {
-      return TooFar(at, "they are on the other side of the earth");
+    if (enu_m.z() < -GeographicLib::Constants::WGS84_a()) {
+      return TooFar(LatitudeLongitude{at.latitude_deg, at.longitude_deg},
+                    "they are on the other side of the earth");
     }
-    return Eigen::Vector2d(enu_R_map_.inverse() * enu_m);
+    const Eigen::Vector2d xy_m = enu_R_map_.inverse() * enu_m.head<2>();
+    return Eigen::Vector3d(xy_m.x(), xy_m.y(),
+                           autoware_ ? at.altitude_m - zero_altitude_m_ : enu_m.z());
   }
 
   absl::StatusOr<LatitudeLongitude> ToEarth(const Eigen::Vector2d& xy_map_m) const override {
@@ -274,8 +287,9 @@ class TangentPlane : public MapProjection {
   }
 
  private:
-  const GeographicLib::LocalCartesian cartesian_;
+  const bool autoware_;
   const double altitude_m_;
+  const GeographicLib::LocalCartesian cartesian_;
   const Eigen::Rotation2Dd enu_R_map_;
 };
 
@@ -291,26 +305,29 @@ std::unique_ptr<const MapProjection> Make(const MapProjector& projector) {
       int precision = 0;
       GeographicLib::MGRS::Reverse(projector.mgrs_grid, zone, north, corner_m.x(), corner_m.y(),
                                    precision, /*centerp=*/false);
-      return std::make_unique<UtmProjection>(zone, north, corner_m);
+      return std::make_unique<UtmProjection>(zone, north, corner_m, 0.0);
     }
     case ProjectorType::kLocalCartesianUtm:
       GeographicLib::UTMUPS::Forward(projector.map_origin->latitude_deg,
                                      projector.map_origin->longitude_deg, zone, north, corner_m.x(),
                                      corner_m.y());
-      return std::make_unique<UtmProjection>(zone, north, corner_m);
+      return std::make_unique<UtmProjection>(zone, north, corner_m,
+                                             projector.map_origin->altitude_m);
     case ProjectorType::kTransverseMercator:
       return std::make_unique<TransverseMercatorProjection>(*projector.map_origin,
                                                             projector.scale_factor);
-    case ProjectorType::kLocalCartesian: {
-      GeoPoint origin = *projector.map_origin;
-      origin.altitude_m = 0.0;  // as in Autoware
-      return std::make_unique<TangentPlane>(origin, 0.0);
-    }
+    case ProjectorType::kLocalCartesian:
+      return std::make_unique<TangentPlane>(*projector.map_origin, 0.0, /*autoware=*/true);
   }
   return nullptr;
 }
 
 }  // namespace
+
+absl::StatusOr<Eigen::Vector3d> MapProjection::PointToMap(const GeoPoint& at) const {
+  VOXLOC_ASSIGN_OR_RETURN(const Eigen::Vector2d xy_m, ToMap({at.latitude_deg, at.longitude_deg}));
+  return Eigen::Vector3d(xy_m.x(), xy_m.y(), at.altitude_m - zero_altitude_m_);
+}
 
 absl::string_view NameOf(ProjectorType type) { return kNames[static_cast<size_t>(type)]; }
 
@@ -392,7 +409,8 @@ absl::StatusOr<std::unique_ptr<const MapProjection>> MakeMapProjection(const Map
     }
   }
   if (projection == nullptr && frame.origin.has_value()) {
-    projection = std::make_unique<TangentPlane>(frame.origin->point, frame.origin->x_axis_yaw_rad);
+    projection = std::make_unique<TangentPlane>(frame.origin->point, frame.origin->x_axis_yaw_rad,
+                                                /*autoware=*/false);
   }
   if (projection == nullptr) {
     return absl::FailedPreconditionError(
@@ -402,4 +420,4 @@ absl::StatusOr<std::unique_ptr<const MapProjection>> MakeMapProjection(const Map
   return projection;
 }
 
-}  // namespace voxloc::server
+}  // namespace voxloc
