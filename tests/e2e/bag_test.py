@@ -217,7 +217,7 @@ class Bags(town_drive.TownDrive):
     def test_flags_that_do_not_go_together_are_refused(self):
         for words in (("--bag", "x.mcap", "--scans", "town/scans"), ("--points-topic", "/x"), ()):
             self.run_voxloc("replay", "--map", "town", *words, expect=2)
-        for words in (("--bag", "x.mcap", "town/map"), ("--leaf", "1", "town/map"), ()):
+        for words in (("--bag", "x.mcap", "town/map"), ("--scan-distance", "1", "town/map"), ()):
             self.run_voxloc("map", "load", "--map", "x", *words, expect=2)
 
 
