@@ -9,7 +9,7 @@
 #include "clients/cli/flags/completion.h"
 #include "clients/cli/flags/contexts.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/output.h"
 #include "core/status/try.h"
 
@@ -75,7 +75,7 @@ absl::StatusOr<ExitCode> UseContext(const ContextFlags& flags) {
 absl::StatusOr<ExitCode> SetContext(const ContextFlags& flags) {
   VOXLOC_TRY(CheckServer(flags.server));
   VOXLOC_ASSIGN_OR_RETURN(Contexts contexts, ReadContexts(ContextsPath()));
-  contexts.by_name[flags.name] = flags.server;
+  contexts.by_name[flags.name] = WithAbsolutePaths(flags.server);
   VOXLOC_TRY(WriteContexts(ContextsPath(), contexts));
   return Report("", absl::StrCat("context ", flags.name, " is in ", ContextsPath(), "\n"), {});
 }

@@ -157,6 +157,14 @@ std::vector<std::string> ContextNames() {
   return names;
 }
 
+ChannelOptions WithAbsolutePaths(ChannelOptions context) {
+  for (const TextField& field : kTexts) {
+    std::string& path = context.*field.value;
+    if (field.is_file && !path.empty()) path = fs::absolute(path).lexically_normal().string();
+  }
+  return context;
+}
+
 void FillFromContext(const ChannelOptions& context, ChannelOptions* options) {
   const fs::path folder = fs::path(ContextsPath()).parent_path();
   for (const TextField& field : kTexts) {

@@ -49,6 +49,9 @@ struct Contexts {
 // Of the file, or none where it cannot be read.
 [[nodiscard]] std::vector<std::string> ContextNames();
 
+// A context whose paths are relative to the working directory, as a file of contexts may have it.
+[[nodiscard]] client::ChannelOptions WithAbsolutePaths(client::ChannelOptions context);
+
 // What of the context a command line leaves open, in `options`, whose server it leaves open too.
 void FillFromContext(const client::ChannelOptions& context, client::ChannelOptions* options);
 

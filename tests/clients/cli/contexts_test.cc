@@ -82,6 +82,17 @@ class ContextsTest : public ::testing::Test {
   const ScratchDir scratch_;
 };
 
+TEST_F(ContextsTest, SetKeepsTheFullPathsOfItsFiles) {
+  ASSERT_TRUE(Run({"context", "set", "depot", "--server", "depot.example:1", "--tls-ca", "ca.pem",
+                   "--token-file", "/keys/depot.token"})
+                  .ok());
+  const auto contexts = ReadContexts(ContextsPath());
+  ASSERT_TRUE(contexts.ok()) << contexts.status();
+  const client::ChannelOptions& depot = contexts->by_name.at("depot");
+  EXPECT_EQ(depot.tls_ca_file, std::filesystem::current_path() / "ca.pem");
+  EXPECT_EQ(depot.token_file, "/keys/depot.token");
+}
+
 TEST_F(ContextsTest, ServersAreNamedByFlagsThenVariablesThenTheCurrentContext) {
   const client::FakeServer flag(Named("flag"));
   const client::FakeServer variable(Named("variable"));
