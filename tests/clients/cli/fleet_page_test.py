@@ -19,7 +19,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support" /
 import voxlocd  # noqa: E402
 import webdriver  # noqa: E402
 
-SKIPPED = 77
 DATA = re.compile(r'(<script id="voxloc-data" type="application/json">)(.*?)(</script>)', re.S)
 TEXTS = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent);"
 TABLE = """
@@ -151,15 +150,6 @@ class FleetPage(unittest.TestCase):
             self.browser.run("return document.documentElement.getAttribute('data-theme');"), "dark")
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: fleet_page_test.py PROGRAMS_DIR")
-    if webdriver.find_browser() is None:
-        print("no Chromium with chromedriver: scripts/install-dependencies --ci")
-        sys.exit(SKIPPED)
-    FleetPage.programs = os.path.abspath(sys.argv.pop())
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    FleetPage.programs = webdriver.path_for_tests("fleet_page_test.py", "PROGRAMS_DIR")
+    unittest.main(verbosity=2)

@@ -21,7 +21,6 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support" / "python"))
 import webdriver  # noqa: E402
 
-SKIPPED = 77
 DATA = re.compile(r'(<script id="voxloc-data" type="application/json">)(.*?)(</script>)', re.S)
 TEXTS = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent);"
 TABLE = """
@@ -334,15 +333,6 @@ class DrawnWithoutWebgl(Drawn):
     flags = ("--disable-3d-apis",)
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: map_page_test.py PROGRAMS_DIR")
-    if webdriver.find_browser() is None:
-        print("no Chromium with chromedriver: scripts/install-dependencies --ci")
-        sys.exit(SKIPPED)
-    MapPage.programs = os.path.abspath(sys.argv.pop())
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    MapPage.programs = webdriver.path_for_tests("map_page_test.py", "PROGRAMS_DIR")
+    unittest.main(verbosity=2)

@@ -21,7 +21,6 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support" / "python"))
 import webdriver  # noqa: E402
 
-SKIPPED = 77
 DATA = re.compile(r'(<script id="voxloc-data" type="application/json">)(.*?)(</script>)', re.S)
 STATISTICS = ("mean", "p50", "p95", "p99", "max")
 DASH = "\u2013"
@@ -909,15 +908,6 @@ class ErrorsAreSeen(unittest.TestCase):
             self.assertTrue(any("missing" in entry["message"] for entry in browser.console()))
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: report_page_test.py REPORT")
-    if webdriver.find_browser() is None:
-        print("no Chromium with chromedriver: scripts/install-dependencies --ci")
-        sys.exit(SKIPPED)
-    ReportPage.report = os.path.abspath(sys.argv.pop())
-    unittest.main(verbosity=2)
-
-
 if __name__ == "__main__":
-    main()
+    ReportPage.report = webdriver.path_for_tests("report_page_test.py", "REPORT")
+    unittest.main(verbosity=2)

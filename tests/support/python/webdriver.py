@@ -11,11 +11,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import urllib.error
 import urllib.request
 
 ANSWER_TIMEOUT_S = 30
+SKIPPED = 77  # SKIP_RETURN_CODE of voxloc_add_python_test
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -36,6 +38,17 @@ def find_browser():
     driver = shutil.which("chromedriver")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     return (driver, chromium) if driver and chromium else None
+
+
+def path_for_tests(script, what):
+    """The path that the only argument of a script of browser tests names, `what`. Ends the script
+    where it was not given, or where there is no browser: as skipped."""
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: {script} {what}")
+    if find_browser() is None:
+        print("no Chromium with chromedriver: scripts/install-dependencies --ci")
+        sys.exit(SKIPPED)
+    return os.path.abspath(sys.argv.pop())
 
 
 class Browser:
