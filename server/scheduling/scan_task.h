@@ -42,8 +42,8 @@ class ScanTask {
   [[nodiscard]] virtual bool abandoned() const { return false; }
 
   // On a thread of the pool: fills the job and the request for estimates (all but its scan; without
-  // options nothing is estimated; options must live as long as the task). False: the task
-  // has replied itself and is finished.
+  // options nothing is estimated; options must live as long as the task). False: the task has
+  // replied itself and is finished.
   [[nodiscard]] virtual bool Prepare(AlignJob& job, EstimateRequest& estimate) = 0;
 
   // After Prepare: a second guess that the scan is also aligned from, in the same call of the

@@ -18,6 +18,7 @@
 #include "clients/cli/commands/replay_flags.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/replay/replay_drive.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/flags/completion.h"
-#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "core/status/try.h"
 #include "core/text/names.h"
 

@@ -15,6 +15,7 @@
 #include "clients/cli/commands/doctor_checks.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"
 #include "clients/cpp/admin_client.h"

@@ -19,6 +19,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/fleet/fleet_state.h"
 #include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"

@@ -9,6 +9,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/cells_file.h"
 #include "clients/cli/map/map_cells.h"
 #include "clients/cli/output/output.h"

@@ -12,6 +12,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/map_load.h"
 #include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"

@@ -15,6 +15,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/output/output.h"

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/replay/replay_drive.h"
 #include "clients/cli/replay/replay_input.h"
 #include "clients/pointcloud2/point_cloud2.h"

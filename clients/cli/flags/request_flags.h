@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags of requests: which server and which map, how scans are aligned (--override, --gate,
+// The flags of requests: which map, how scans are aligned (--override, --gate,
 // --base-t-sensor, --vehicle), what is estimated beside a pose (--covariance, --sensor,
 // --protection-risk, --no-confidence and the like), what else results carry (--trace,
 // --diagnostics, --point-scores, --no-ground-margin), how revisions of maps are committed, how
@@ -18,7 +18,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cpp/channel.h"
 #include "clients/dataset/bag/drive.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
@@ -86,41 +85,6 @@ void AddOutputFlags(CLI::App* command, OutputFlags* flags);
 void AddTraceFlag(CLI::App* command, bool* trace);
 void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics);
 void AddPointScoresFlag(CLI::App* command, bool* point_scores);
-
-// The flags of every command that talks to a server: --server, --timeout, --json, and those of TLS
-// and tokens. A token itself is never a flag, since every user of a machine can list the arguments
-// of its processes: it comes from a file, or from the environment variable VOXLOC_TOKEN.
-struct ServerFlags : client::ChannelOptions {
-  ServerFlags() { server = "localhost:50051"; }
-
-  bool server_from_environment = false;  // by VOXLOC_SERVER, which counts where no flag is given
-  std::string context;                   // whose fields are filled in where they are not given
-  double timeout_s = 10.0;
-  std::string json;  // empty: for people; "-": standard output
-
-  // Whether the text for people is wanted: always, unless the JSON takes standard output.
-  [[nodiscard]] bool prints_text() const { return json != "-"; }
-};
-
-// `timeout_s` in `flags` is the default that --help shows. A context (contexts.h) is filled in when
-// the command line has been read.
-void AddServerFlags(CLI::App* command, ServerFlags* flags);
-
-// --server and those of TLS and tokens, alone.
-void AddConnectionFlags(CLI::App* command, ServerFlags* flags);
-
-// --context, on the program or on a command, which goes before it.
-void AddContextFlag(CLI::App* command, std::string* context);
-
-// With the token of the environment, unless a file is named, and its trace context; with TLS also
-// where a file or a name of TLS is given.
-[[nodiscard]] client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags);
-
-// As client::Channel::CheckServer. The message names the variable that a bad address comes from.
-[[nodiscard]] absl::Status CheckServer(const ServerFlags& flags);
-
-// After CheckServer.
-[[nodiscard]] absl::StatusOr<client::Channel> Connect(const ServerFlags& flags);
 
 struct MapFlags {
   std::string map;

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/output.h"
 #include "clients/cpp/map_upload.h"
 #include "clients/dataset/cloud_sources.h"

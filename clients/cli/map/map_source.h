@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cpp/map_client.h"
 #include "core/cloud/point_cloud.h"
 #include "voxloc/v1/map.pb.h"

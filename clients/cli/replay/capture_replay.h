@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/output.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "clients/cli/flags/server_flags.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
