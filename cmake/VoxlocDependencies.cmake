@@ -73,6 +73,11 @@ voxloc_find(PostgreSQL 14)
 voxloc_find_plain(liblzf liblzf::liblzf HEADER lzf.h FOLDER liblzf LIBRARY lzf)
 voxloc_find_plain(zstd zstd::libzstd_shared HEADER zstd.h LIBRARY zstd)
 voxloc_find_plain(lz4 lz4::lz4 HEADER lz4frame.h LIBRARY lz4)
+# Sanitizers bring their own allocator.
+if(NOT VOXLOC_SANITIZE)
+  voxloc_find_plain(tcmalloc gperftools::tcmalloc_minimal
+    HEADER malloc_extension.h FOLDER gperftools LIBRARY tcmalloc_minimal)
+endif()
 voxloc_find_plain(GeographicLib GeographicLib::GeographicLib
   HEADER GeographicLib/UTMUPS.hpp LIBRARY GeographicLib Geographic)
 

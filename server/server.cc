@@ -19,6 +19,7 @@
 #include "server/config/host_resources.h"
 #include "server/config/settings.h"
 #include "server/lifecycle/active_calls.h"
+#include "server/lifecycle/allocator.h"
 #include "server/lifecycle/engine_watch.h"
 #include "server/lifecycle/probe_pages.h"
 #include "server/maps/store/directory_lock.h"

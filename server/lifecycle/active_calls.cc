@@ -2,10 +2,6 @@
 
 #include "server/lifecycle/active_calls.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <chrono>
 
 namespace voxloc::server {
@@ -21,12 +17,6 @@ TimeoutWatch::Clock::time_point MemoryTrim::Poll(TimeoutWatch::Clock::time_point
   seen_ = ended;
   if (quiet && ended - trimmed_ >= kFlood && trim_()) trimmed_ = ended;
   return now + kTrimPeriod;
-}
-
-void ReturnFreedMemory() {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
 }
 
 }  // namespace voxloc::server

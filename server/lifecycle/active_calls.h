@@ -104,10 +104,8 @@ class ActiveCalls {
   std::map<uint64_t, std::weak_ptr<DrainableCall>> drainable_ ABSL_GUARDED_BY(mutex_);
 };
 
-// MemoryTrim: returns freed memory to the system after a flood of calls. glibc keeps memory freed
-// below a block in use until malloc_trim: 50 to 100 MB after 10,000 calls cancelled at once, up to
-// 220 MB after five such floods. The trim locks the heaps, so it waits until the flood is over. On
-// the thread of a TimeoutWatch.
+// MemoryTrim: returns freed memory to the system after a flood of calls (allocator.h). The trim
+// locks the heap, so it waits until the flood is over. On the thread of a TimeoutWatch.
 class MemoryTrim : public TimeoutWatch::Watched {
  public:
   // So many calls that have ended since the last trim are a flood, however fast they came: each
@@ -128,10 +126,6 @@ class MemoryTrim : public TimeoutWatch::Watched {
   int64_t seen_ = 0;     // calls that had ended at the last poll
   int64_t trimmed_ = 0;  // at the last trim
 };
-
-// Gives every whole page that the process' heaps do not use back; nothing where the C library is
-// not glibc. Takes some milliseconds for each 100 MB that is free. Thread-safe.
-void ReturnFreedMemory();
 
 }  // namespace voxloc::server
 
