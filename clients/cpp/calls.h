@@ -150,7 +150,7 @@ struct DuplexCall {
         timeout_s(a_timeout_s),
         awaited(an_awaited),
         context(a_channel.impl().NewContext()) {}
-  virtual ~DuplexCall() {
+  ~DuplexCall() {
     if (rpc == nullptr || finished) return;
     context->TryCancel();
     Finish();
@@ -198,7 +198,7 @@ struct DuplexCall {
     return error;
   }
 
-  [[nodiscard]] virtual absl::Status StatusOf(const grpc::Status& end) const {
+  [[nodiscard]] absl::Status StatusOf(const grpc::Status& end) const {
     return channel.impl().StatusOf(endpoint, call, end);
   }
 

@@ -73,7 +73,7 @@ absl::Status LocalizationSession::Impl::Write(v1::AlignScansRequest request) {
   if (closing) return absl::FailedPreconditionError("the session is being closed");
   if (shared->has_activate()) activation = shared;
   if (shared->has_configure()) configuration = MergedConfiguration(configuration, *shared);
-  if (writable) outbox.Put(shared);
+  if (writable) stream->Put(shared);
   return absl::OkStatus();
 }
 
@@ -118,7 +118,7 @@ absl::StatusOr<uint64_t> LocalizationSession::Impl::SendScan(v1::AlignScansReque
     const auto shared = std::make_shared<const v1::AlignScansRequest>(std::move(request));
     unanswered.emplace(sequence, shared);
     if (writable) {
-      const auto replaced = outbox.PutScan(WithGuess(shared));
+      const auto replaced = stream->PutScan(WithGuess(shared));
       if (replaced.has_value()) {
         GiveUp(*replaced, v1::ALIGNMENT_STATUS_SUPERSEDED,
                "a newer scan replaced this one before the connection took it", &completed);
@@ -279,7 +279,7 @@ absl::Status LocalizationSession::Close(double timeout_s) {
   std::unique_lock<std::mutex> lock(impl->mutex);
   // While reconnecting, the stream is half-closed once it is open.
   const bool first = !std::exchange(impl->closing, true);
-  if (first && impl->writable && !impl->ended) impl->outbox.FinishWrites();
+  if (first && impl->writable && !impl->ended) impl->stream->FinishWrites();
   impl->changed.notify_all();
   const std::shared_ptr<SessionStream> stream = impl->stream;
   if (!impl->WaitFor(&lock, timeout_s, [impl] { return impl->ended; })) {

@@ -25,10 +25,11 @@
 // ReconnectOptions. Open tries each once. With one address, a server that drained is retried once
 // at once, because another one may have the same name, and then after the delay that it gave.
 //
-// Threads: the session has a reading and a writing thread, so that sending never waits for the
-// connection. All methods are thread-safe. The destructor cancels the stream and joins. `on_result`
-// avoids a thread switch: it is called on the reading thread, and by Send for a scan that was
-// replaced. It may call Send, but must neither close nor destroy the session.
+// Threads: the session has one, which reads, and writes what could not be written at once, so that
+// sending never waits for the connection. All methods are thread-safe. The destructor cancels the
+// stream and joins. `on_result` avoids a thread switch: it is called on that thread, and by Send
+// for a scan that was replaced. It may call Send, but must neither close nor destroy the session;
+// while it runs nothing is read, and at most one message is written.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_H_

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a LocalizationSession is made of: one of its AlignScans streams, where the next is opened
-// and when, what is still to be written, and its state. Included by this library's sources only.
+// What a LocalizationSession is made of besides its streams: where the next is opened and when, and
+// its state. Included by this library's sources only.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_IMPL_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_IMPL_H_
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -22,39 +21,12 @@
 
 #include "absl/status/status.h"
 #include "clients/cpp/backoff.h"
-#include "clients/cpp/calls.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/session.h"
-#include "voxloc/v1/localization_service.grpc.pb.h"
+#include "clients/cpp/session_stream.h"
 #include "voxloc/v1/session.pb.h"
 
 namespace voxloc::client {
-
-// One stream, from `open` to its end. A session that reconnects has several, one after another.
-// Read by one thread and written by one thread at a time.
-class SessionStream : public DuplexCall<v1::LocalizationService::Stub, v1::AlignScansRequest,
-                                        v1::AlignScansResponse> {
- public:
-  // The endpoint is one of the channel's.
-  SessionStream(const Channel& a_channel, const Endpoint& an_endpoint, double open_timeout_s)
-      : DuplexCall(a_channel, an_endpoint, "AlignScans", open_timeout_s, "it was open") {}
-
-  // Starts the stream, sends `open` and waits for `opened`. `rpc` has the messages after these two.
-  [[nodiscard]] absl::Status Open(const v1::OpenSession& open, v1::SessionOpened* opened);
-
-  [[nodiscard]] absl::Status StatusOf(const grpc::Status& end) const override {
-    return channel.impl().StatusOfStream(endpoint, call, end, cancelled_);
-  }
-
-  // From any thread, at any time.
-  void Cancel() {
-    cancelled_ = true;
-    context->TryCancel();
-  }
-
- private:
-  std::atomic<bool> cancelled_{false};
-};
 
 // How a stream, or the attempt to open it, ended.
 struct StreamEnd {
@@ -92,57 +64,7 @@ class SessionReconnectPolicy {
   double drain_wait_s_ = 0.0;  // requested by a draining server; 0 once it has been waited for
 };
 
-using SharedRequest = std::shared_ptr<const v1::AlignScansRequest>;
-
-// The send queue of a session and its writing thread, so that senders never wait for the
-// connection. If the connection is slower than the vehicle, a new scan replaces the oldest
-// unwritten one. Messages are immutable and shared with the session, which may resend them.
-// Thread-safe.
-class SessionOutbox {
- public:
-  SessionOutbox();
-  // The stream, if any, must have been cancelled or have ended.
-  ~SessionOutbox();
-  SessionOutbox(const SessionOutbox&) = delete;
-  SessionOutbox& operator=(const SessionOutbox&) = delete;
-
-  // From now on messages go to this open stream, `first` before all others. At most
-  // `max_unsent_scans` scans wait, at least 1.
-  void Attach(std::shared_ptr<SessionStream> stream, std::deque<SharedRequest> first,
-              size_t max_unsent_scans);
-
-  // Waits for the current write; the stream must have been cancelled or have ended. Queued messages
-  // are dropped, and so are those put before the next Attach.
-  void Detach();
-
-  // Returns the sequence number of the scan that was replaced, if any.
-  [[nodiscard]] std::optional<uint64_t> PutScan(SharedRequest request);
-
-  // Any other message. Of too many the oldest is dropped.
-  void Put(SharedRequest request);
-
-  // Half-closes the stream once everything has been written.
-  void FinishWrites();
-
- private:
-  void Run();
-  // Drops the oldest scan, or the oldest other message.
-  std::optional<uint64_t> DropOldest(bool scan);
-
-  std::mutex mutex_;  // guards everything below but the thread
-  std::condition_variable changed_;
-  std::shared_ptr<SessionStream> stream_;  // null: nothing can be written
-  std::deque<SharedRequest> waiting_;
-  size_t waiting_scans_ = 0;
-  size_t max_unsent_scans_ = 1;
-  bool finish_ = false;
-  bool writing_ = false;
-  bool stopping_ = false;
-
-  std::thread writer_;
-};
-
-// What its callers do is in session.cc, what its threads do in session_stream.cc.
+// What its callers do is in session.cc, what its thread does in session_reader.cc.
 struct LocalizationSession::Impl {
   Impl(const Channel& a_channel, const SessionOptions& an_options)
       : channel(a_channel), options(an_options) {}
@@ -150,7 +72,7 @@ struct LocalizationSession::Impl {
   // The reading thread.
   void Run();
   StreamEnd RunStream(const Endpoint& endpoint);
-  void OnStreamOpened(const std::shared_ptr<SessionStream>& new_stream, v1::SessionOpened answer);
+  void OnStreamOpened(v1::SessionOpened answer);
   void OnMessage(v1::AlignmentResult result);
   void OnMessage(v1::RequestRejected rejected);
   void OnDraining(const v1::SessionDraining& notice);
@@ -191,13 +113,11 @@ struct LocalizationSession::Impl {
   const Channel channel;
   const SessionOptions options;
 
-  SessionOutbox outbox;  // its lock is taken after `mutex`
-
   std::mutex mutex;  // guards everything below but the thread
   std::condition_variable changed;
-  std::shared_ptr<SessionStream> stream;
-  bool writable = false;               // `stream` is open and takes messages
-  std::optional<double> drain_wait_s;  // the server answers what it has, and takes no more
+  std::shared_ptr<SessionStream> stream;  // its lock is taken after `mutex`
+  bool writable = false;                  // `stream` is open and takes messages
+  std::optional<double> drain_wait_s;     // the server answers what it has, and takes no more
   bool closing = false;
   bool ended = false;
   absl::Status end;
