@@ -73,10 +73,11 @@ TEST_P(ScoreTest, ScoresDoNotDependOnThreadsOrCompany) {
   const auto none = engine().Score(SceneScoreRequest(AutowareProfile().stages[0], 0));
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_TRUE(none->poses.empty() && none->point_scores.empty());
-  const ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 40);
+  // So many that blocks of the CUDA engine score several poses each.
+  const ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 1603);
   const auto together = engine().Score(request);
   ASSERT_TRUE(together.ok());
-  for (const size_t i : {size_t{0}, size_t{17}, size_t{39}}) {
+  for (const size_t i : {0, 17, 39, 800, 1599, 1602}) {
     ScoreRequest alone = request;
     alone.map_T_base = {request.map_T_base[i]};
     const auto result = engine().Score(alone);
@@ -84,6 +85,8 @@ TEST_P(ScoreTest, ScoresDoNotDependOnThreadsOrCompany) {
     EXPECT_EQ(result->poses[0].score, together->poses[i].score);
     EXPECT_EQ(result->poses[0].nearest_voxel_likelihood,
               together->poses[i].nearest_voxel_likelihood);
+    EXPECT_EQ(result->poses[0].pairs, together->poses[i].pairs);
+    EXPECT_EQ(result->poses[0].matched_points, together->poses[i].matched_points);
   }
 }
 
