@@ -25,6 +25,7 @@ TABLE = """
 return [...document.querySelectorAll(arguments[0] + " tbody tr")].map(
   (line) => [...line.children].map((cell) => cell.textContent));
 """
+DASH = "\u2013"
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><b>bus</b>"
 
 
@@ -111,7 +112,8 @@ class FleetPage(unittest.TestCase):
         self.assertEqual(self.texts("#errors li"), ["b:1 GetServerInfo: down"])
         servers = self.browser.run(TABLE, "#servers")
         # Of 50 scans a second 10 + 15 are accepted.
-        self.assertEqual(servers[0], ["a:1", "serving", "cpu", "1.2.3", "3", "50.0", "50.0 %", "2 h"])
+        self.assertEqual(servers[0], ["a:1", "serving", "cpu", "1.2.3", "3", "50.0", "50.0 %", "0", DASH,
+                                      "2 h"])
         self.assertEqual(servers[1][1], "no answer")
         revisions = self.browser.run(TABLE, "#revisions")
         self.assertEqual([line[2] for line in revisions], ["3", "4"], "revision 2 is not in use")

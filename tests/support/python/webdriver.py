@@ -100,7 +100,10 @@ class Browser:
             raise RuntimeError(f"{method} {path}: {value['error']}: {value['message']}") from None
 
     def open(self, path):
-        self._call("POST", "/url", {"url": f"file://{os.path.abspath(path)}"})
+        self.visit(f"file://{os.path.abspath(path)}")
+
+    def visit(self, url):
+        self._call("POST", "/url", {"url": url})
 
     def run(self, script, *arguments):
         """What the body of a JavaScript function returns; it may return a promise."""
