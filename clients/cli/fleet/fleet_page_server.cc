@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/report/report.h"
@@ -85,7 +86,10 @@ absl::StatusOr<std::unique_ptr<FleetPageServer>> FleetPageServer::Start(const st
   VOXLOC_ASSIGN_OR_RETURN(const HostPort parsed, ParseHostPort(address, PortZero::kAllowed));
   auto server = absl::WrapUnique(new FleetPageServer());
   server->loopback_ = IsLoopbackHost(parsed.host);
-  const std::string page = FleetHtml({{"interval_s", interval_s}});
+  // With an empty icon, which browsers otherwise ask the server for.
+  const std::string page =
+      absl::StrReplaceAll(FleetHtml({{"interval_s", interval_s}}),
+                          {{"<title>", "<link rel=\"icon\" href=\"data:,\">\n<title>"}});
   const std::string headers = absl::StrCat(
       "Content-Security-Policy: ", ContentSecurityPolicy(page),
       "\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"

@@ -81,6 +81,7 @@ TEST_F(FleetPageServerTest, ServesThePageWithAPolicyAndNothingElse) {
   EXPECT_THAT(page, HasSubstr("\r\nContent-Security-Policy: default-src 'none'; "));
   EXPECT_THAT(page, HasSubstr("\r\nX-Frame-Options: DENY\r\n"));
   EXPECT_THAT(page, Not(HasSubstr("unsafe")));
+  EXPECT_THAT(page, HasSubstr("<link rel=\"icon\" href=\"data:,\">"));
   EXPECT_THAT(page, HasSubstr("{\"interval_s\":0.5}</script>"));
   EXPECT_THAT(Get("/fleet", "localhost"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(Get("/../../etc/passwd", "localhost"), StartsWith("HTTP/1.1 404"));

@@ -138,6 +138,13 @@ class FleetPage(unittest.TestCase):
         self.assertEqual(self.browser.run("return document.title;"), "voxloc fleet")
         self.assertIn(HOSTILE, [line[5] for line in self.browser.run(TABLE, "#revisions")])
 
+    def test_sessions_of_one_name_are_told_apart(self):
+        data = a_fleet()
+        data["servers"][0]["vehicles"] = [dict(vehicle("bus", 3), session=f"s{i}") for i in (1, 2)]
+        self.open(data)
+        self.assertEqual([line[0] for line in self.browser.run(TABLE, "#vehicles")],
+                         ["bus (s1 of a:1)", "bus (s2 of a:1)"])
+
     def test_large_fleets_are_cut_and_counted(self):
         data = a_fleet()
         data["servers"][0]["vehicles"] = [vehicle(f"bus-{i:05}", 3) for i in range(1500)]

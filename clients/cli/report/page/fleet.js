@@ -20,8 +20,12 @@ function setFleet(look) {
   fleet = look;
   answering = fleet.servers.filter((server) => !server.error);
   vehicles = answering.flatMap((server) => listOf(server, "vehicles")
-    .map((vehicle) => Object.assign({ server: server.server }, vehicle)))
-    .sort((a, b) => Number(b.needs_attention) - Number(a.needs_attention) || compareNames(keyOf(a), keyOf(b)));
+    .map((vehicle) => Object.assign({ server: server.server, key: vehicle.vehicle || vehicle.session }, vehicle)));
+  const sessions = new Map();
+  vehicles.forEach((vehicle) => sessions.set(vehicle.key, (sessions.get(vehicle.key) || 0) + 1));
+  vehicles.filter((vehicle) => sessions.get(vehicle.key) > 1)
+    .forEach((vehicle) => { vehicle.key = `${vehicle.key} (${vehicle.session} of ${vehicle.server})`; });
+  vehicles.sort((a, b) => Number(b.needs_attention) - Number(a.needs_attention) || compareNames(keyOf(a), keyOf(b)));
   maps = answering.flatMap((server) => listOf(server, "maps")
     .map((map) => Object.assign({ server: server.server, known: !server.sessions_error }, map)));
   remember(vehicles, fleet.taken_at_ns / 1e9);

@@ -8,7 +8,8 @@ const sampleFields = ["t", "x", "y", "nvtl", "confidence", "sigma_m", "latency_m
 
 const histories = new Map();  // by vehicle, the one that was seen last at the end
 
-const keyOf = (vehicle) => vehicle.vehicle || vehicle.session;
+// Set by setFleet: its name, with the session's where several sessions have one name.
+const keyOf = (vehicle) => vehicle.key;
 const acceptedStatus = (status) => status === "OK" || status === "DEGENERATE";
 
 // The largest standard deviation along an axis of the map's plane that any direction has, metres.
