@@ -311,7 +311,8 @@ void AddFleetCommand(CLI::App* parent, Work* chosen) {
                "spares the servers the listing")
       ->check(CLI::Range(0, 1000));
   AddDefaulted(command, "--most", options->text.max_rows, "N",
-               "Print at most N vehicles and N tiles; JSON and page have all")
+               "Print at most N vehicles and N tiles; JSON has all, a page 1000, and 200 while it "
+               "is kept up to date")
       ->check(CLI::Range(1, 1'000'000));
   AddDefaulted(command, "--width", options->text.max_columns, "N",
                "Cut lines to N columns; 0: those of the terminal, and no limit without one")

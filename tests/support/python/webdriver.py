@@ -148,6 +148,11 @@ class Browser:
         self._act({"type": "key", "id": "keyboard",
                    "actions": [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]})
 
+    def heap_bytes(self):
+        """What the page's script holds; exact with the flag --enable-precise-memory-info."""
+        self._call("POST", "/goog/cdp/execute", {"cmd": "HeapProfiler.collectGarbage", "params": {}})
+        return self.run("return performance.memory.usedJSHeapSize;")
+
     def console(self):
         """What the page has logged since the last call, uncaught errors included."""
         return self._call("POST", "/se/log", {"type": "browser"})

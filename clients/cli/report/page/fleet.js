@@ -3,8 +3,8 @@
 
 // Without `servers`: `interval_s`, after which the server of the page sends the next look each time.
 const written = JSON.parse(byId("voxloc-data").textContent);
-// More rows than anybody reads, and few enough for any browser.
-const mostRows = 1000;
+// More rows than anybody reads, and few enough for any browser; fewer where they change all the time.
+const mostRows = written.servers ? 1000 : 200;
 
 let fleet = null;       // the look that is shown
 let answering = [];     // servers

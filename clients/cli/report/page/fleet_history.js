@@ -66,11 +66,11 @@ function samplesOf(key) {
   });
 }
 
-// Calls `each` with x and y of a vehicle's way, oldest first.
-function wayOf(key, each) {
+// Calls `each` with x and y of the last samples of a vehicle's way, oldest first.
+function wayOf(key, samples, each) {
   const history = histories.get(key);
   if (!history) return;
-  for (let i = Math.max(0, history.count - keptSamples); i < history.count; i += 1) {
+  for (let i = Math.max(0, history.count - samples); i < history.count; i += 1) {
     const at = sampleFields.length * (i % keptSamples);
     if (!Number.isNaN(history.values[at + 1])) each(history.values[at + 1], history.values[at + 2]);
   }

@@ -3,6 +3,8 @@
 
 // More names would hide each other.
 const mostNames = 40;
+// Samples of the way of a vehicle that is not chosen: 20 s, and little to draw for hundreds of vehicles.
+const shortWay = 40;
 
 // `choose` gets the vehicle that was clicked.
 function addFleetMap(box, choose) {
@@ -19,17 +21,21 @@ function addFleetMap(box, choose) {
       [0, 1].map((axis) => places.reduce((value, place) => pick(value, place[axis]), places[0][axis])));
   }
 
-  const inView = ([x, y], margin) => x > -margin && y > -margin && x < box.clientWidth + margin && y < box.clientHeight + margin;
+  function inView([x, y], margin) {
+    const [width, height] = plan.size();
+    return x > -margin && y > -margin && x < width + margin && y < height + margin;
+  }
 
   function drawTiles() {
     const pen = plan.prepare(ground);
+    const [width, height] = plan.size();
     pen.lineWidth = 1;
     pen.strokeStyle = cssColor("--card");
     const [plain, changed] = [cssColor("--map-low"), cssColor("--warn")];
     tiles.forEach(([x0, y0, x1, y1, change]) => {
       const [left, top] = plan.toPixel(x0, y1);
       const [right, bottom] = plan.toPixel(x1, y0);
-      if (right < 0 || bottom < 0 || left > box.clientWidth || top > box.clientHeight) return;
+      if (right < 0 || bottom < 0 || left > width || top > height) return;
       const corners = [left, top, Math.max(1, right - left), Math.max(1, bottom - top)];
       pen.fillStyle = `rgb(${plain})`;
       pen.fillRect(...corners);
@@ -49,7 +55,7 @@ function addFleetMap(box, choose) {
     const chosen = keyOf(vehicle) === selected;
     const color = cssColor(vehicleColor(vehicle).slice(4, -1));
     const way = [];
-    wayOf(keyOf(vehicle), (x, y) => way.push(plan.toPixel(x, y)));
+    wayOf(keyOf(vehicle), chosen ? keptSamples : shortWay, (x, y) => way.push(plan.toPixel(x, y)));
     if (way.length > 1) drawLine(pen, way, chosen ? 3 : 1.6, color, chosen ? 0.9 : 0.45);
     if (!inView(at, 40)) return;
     const ellipse = ellipseOf({ pose, position_covariance: covarianceOf(vehicle) });

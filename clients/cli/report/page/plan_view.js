@@ -70,6 +70,8 @@ function headingOf(pose) {
 // `draw()` draws all, once there is a view.
 function addPlanView(box, extent, draw) {
   let view = null;  // { x, y, scale }: the point in the middle, and pixels per metre
+  // Of the box, pixels; asking the box itself while a page changes would lay the page out each time.
+  let [width, height] = [0, 0];
 
   function fit() {
     const found = extent();
@@ -78,13 +80,13 @@ function addPlanView(box, extent, draw) {
     const margin = Math.max(14, 0.07 * Math.max(high[0] - low[0], high[1] - low[1]));
     view = {
       x: (low[0] + high[0]) / 2, y: (low[1] + high[1]) / 2,
-      scale: Math.min(box.clientWidth / (high[0] - low[0] + 2 * margin),
-        box.clientHeight / (high[1] - low[1] + 2 * margin)),
+      scale: Math.min(width / (high[0] - low[0] + 2 * margin),
+        height / (high[1] - low[1] + 2 * margin)),
     };
   }
 
   const drawSoon = drawerOf(() => {
-    if (!box.clientWidth) return;
+    if (!width) return;
     if (!view) fit();
     if (view) draw();
   });
@@ -95,23 +97,29 @@ function addPlanView(box, extent, draw) {
     drawSoon();
   }
   // Keeps in place what is at a pixel of the box, its middle where none is given.
-  function zoom(factor, x = box.clientWidth / 2, y = box.clientHeight / 2) {
+  function zoom(factor, x = width / 2, y = height / 2) {
     if (!view) return;
-    const from = { x: view.x + (x - box.clientWidth / 2) / view.scale, y: view.y - (y - box.clientHeight / 2) / view.scale };
+    const from = { x: view.x + (x - width / 2) / view.scale, y: view.y - (y - height / 2) / view.scale };
     const scale = Math.min(4000, Math.max(0.01, view.scale * factor));
     view = {
-      x: from.x - (x - box.clientWidth / 2) / scale, y: from.y + (y - box.clientHeight / 2) / scale, scale,
+      x: from.x - (x - width / 2) / scale, y: from.y + (y - height / 2) / scale, scale,
     };
     drawSoon();
   }
 
   const toPixel = (x, y) => [
-    box.clientWidth / 2 + (x - view.x) * view.scale, box.clientHeight / 2 - (y - view.y) * view.scale];
+    width / 2 + (x - view.x) * view.scale, height / 2 - (y - view.y) * view.scale];
 
+  // An empty canvas of the size of the box, whose pen draws in pixels of the page.
   function prepare(canvas) {
-    const ratio = fitCanvas(canvas, box);
+    const ratio = window.devicePixelRatio || 1;
+    const size = [width, height].map((length) => Math.round(length * ratio));
+    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
     const pen = canvas.getContext("2d");
+    pen.restore();
+    pen.save();
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
     return pen;
   }
 
@@ -119,7 +127,7 @@ function addPlanView(box, extent, draw) {
     const length = ticks(0, 130 / view.scale, 1).step;
     const metres = length * view.scale > 160 ? length / 2 : length;
     const pixels = metres * view.scale;
-    const y = box.clientHeight - 18;
+    const y = height - 18;
     const ends = [[18, y - 5], [18, y], [18 + pixels, y], [18 + pixels, y - 5]];
     drawLine(pen, ends, 5, cssColor("--card"), 0.9);
     drawLine(pen, ends, 1.8, cssColor("--ink"), 1);
@@ -139,9 +147,13 @@ function addPlanView(box, extent, draw) {
   byId("zoom-in").addEventListener("click", () => zoom(1.6));
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.6));
   byId("zoom-fit").addEventListener("click", showAll);
-  new ResizeObserver(drawSoon).observe(box);
+  new ResizeObserver(() => {
+    [width, height] = [box.clientWidth, box.clientHeight];
+    drawSoon();
+  }).observe(box);
   return {
     toPixel, prepare, drawScaleBar, drawSoon, pan, zoom, showAll,
+    size: () => [width, height],
     shown: () => view !== null,  // whether there is something to draw
     scale: () => view.scale,
   };
