@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Polls the servers of a fleet: FleetPoller all at once, for a look; FleetWatch each on its own,
+// Polls the servers of a fleet: PollFleet all at once, for a look; FleetWatch each on its own,
 // for what is shown continuously.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_POLLER_H_
