@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/parallel/this_thread.h"
 #include "core/status/try.h"
 #include "server/convert/pose.h"
 #include "server/convert/scan.h"
 #include "server/observe/logging.h"
 #include "server/observe/version.h"
-#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

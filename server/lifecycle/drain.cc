@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "core/parallel/this_thread.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 #include "server/observe/seconds.h"
-#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

@@ -42,8 +42,8 @@ std::optional<HttpResponse> QuickPage(const std::string& path, Readiness& readin
 }  // namespace
 
 HttpPages MakeProbePages(Readiness& readiness, std::function<std::string()> metrics) {
-  return {[&readiness](const std::string& path) { return QuickPage(path, readiness); },
-          [metrics = std::move(metrics)](const std::string& /*path*/) {
+  return {[&readiness](const HttpRequest& request) { return QuickPage(request.path, readiness); },
+          [metrics = std::move(metrics)](const HttpRequest& /*request*/) {
             return HttpResponse{200, metrics(), kMetricsContentType};
           }};
 }

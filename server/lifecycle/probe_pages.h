@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/http/http_listener.h"
 #include "server/lifecycle/readiness.h"
-#include "server/network/http_listener.h"
 
 namespace voxloc::server {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/parallel/this_thread.h"
 #include "core/status/try.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

@@ -19,8 +19,8 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "core/parallel/this_thread.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/http/listening_sockets.h"
 #include "server/config/config.h"
-#include "server/network/listening_sockets.h"
 #include "server/observe/metrics/metrics.h"
 
 namespace voxloc::server {

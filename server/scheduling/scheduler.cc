@@ -11,8 +11,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/parallel/this_thread.h"
 #include "server/observe/seconds.h"
-#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

@@ -3,7 +3,7 @@
 #include "server/scheduling/timeout_watch.h"
 
 #include "absl/time/time.h"
-#include "server/scheduling/this_thread.h"
+#include "core/parallel/this_thread.h"
 
 namespace voxloc::server {
 

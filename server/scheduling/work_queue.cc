@@ -5,8 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/parallel/this_thread.h"
 #include "server/observe/seconds.h"
-#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 

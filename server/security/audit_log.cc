@@ -14,9 +14,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/map/map_name.h"
+#include "core/parallel/this_thread.h"
 #include "core/status/try.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

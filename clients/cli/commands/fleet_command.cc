@@ -20,6 +20,8 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/server_flags.h"
+#include "clients/cli/fleet/fleet_page_server.h"
+#include "clients/cli/fleet/fleet_poller.h"
 #include "clients/cli/fleet/fleet_state.h"
 #include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"
@@ -33,21 +35,21 @@
 namespace voxloc::cli {
 namespace {
 
-constexpr size_t kMaxFleetServers = 100;
-
-// The tiles of a map are asked for no more often than this: their fit changes over minutes, and a
-// map may have thousands of them.
-constexpr std::chrono::seconds kTilesInterval{30};
-
 struct FleetFlags {
   ServerFlags server;
   std::string map;         // only this map and its vehicles; empty: all
   size_t worst_tiles = 5;  // of each map; 0: tiles are not asked for
   FleetTextOptions text;
   bool once = false;
-  double interval_s = 2.0;
-  uint64_t refreshes = 0;  // 0: without end
+  double interval_s = 0.0;  // 0: as interval() says
+  uint64_t refreshes = 0;   // 0: without end
   std::string html;
+  std::string serve;  // HOST:PORT
+
+  // With --serve it is such that a page is less than a second old.
+  [[nodiscard]] std::chrono::duration<double> interval() const {
+    return std::chrono::duration<double>(interval_s > 0.0 ? interval_s : serve.empty() ? 2.0 : 0.5);
+  }
 };
 
 // A change of a staged revision on all servers of a fleet. Nothing is changed unless every server
@@ -67,155 +69,6 @@ struct FleetChangeOutcome {
   bool changed = false;      // or was so already
   absl::Status status;       // not OK: why not
 };
-
-// One of the servers. There is no failover between them.
-struct FleetEndpoint {
-  std::string address;
-  client::Channel channel;
-};
-
-// The servers of --server, separated by commas, each once, in their order. InvalidArgument: none,
-// or more than 100, each of which takes a thread and a connection; or what Channel::Create says.
-absl::StatusOr<std::vector<FleetEndpoint>> FleetEndpoints(const ServerFlags& flags) {
-  std::vector<FleetEndpoint> endpoints;
-  for (const absl::string_view part : absl::StrSplit(flags.server, ',', absl::SkipWhitespace())) {
-    ServerFlags one = flags;
-    one.server = std::string(absl::StripAsciiWhitespace(part));
-    const bool known =
-        std::any_of(endpoints.begin(), endpoints.end(),
-                    [&one](const FleetEndpoint& other) { return other.address == one.server; });
-    if (known) continue;
-    VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(one));
-    endpoints.push_back({one.server, std::move(channel)});
-  }
-  if (endpoints.empty() || endpoints.size() > kMaxFleetServers) {
-    return absl::InvalidArgumentError(absl::StrCat("--server must name 1 to ", kMaxFleetServers,
-                                                   " servers (got ", endpoints.size(), ")"));
-  }
-  return endpoints;
-}
-
-double FleetSeconds(int64_t from_ns, int64_t to_ns) {
-  return static_cast<double>(to_ns - from_ns) * 1e-9;
-}
-
-// Polls one server repeatedly. Rates are means since the previous poll, or since the session
-// was opened in the first one.
-class ServerPoller {
- public:
-  ServerPoller(const FleetFlags& flags, FleetEndpoint endpoint)
-      : flags_(flags), endpoint_(std::move(endpoint)) {}
-
-  FleetServer Poll() {
-    FleetServer server;
-    server.address = endpoint_.address;
-    absl::StatusOr<v1::GetServerInfoResponse> info =
-        client::GetServerInfo(endpoint_.channel, flags_.server.timeout_s);
-    server.status = info.status();
-    if (!info.ok()) return server;
-    server.info = *std::move(info);
-    server.sessions_status = PollVehicles(server);
-    server.maps_status = PollMaps(server);
-    return server;
-  }
-
- private:
-  struct Counts {
-    uint64_t answered = 0;
-    uint64_t accepted = 0;
-    int64_t at_ns = 0;  // by the server's clock
-  };
-  struct Tiles {
-    std::chrono::steady_clock::time_point asked;
-    std::vector<v1::TileInfo> worst;
-    absl::Status status;
-  };
-
-  absl::Status PollVehicles(FleetServer& server) {
-    VOXLOC_ASSIGN_OR_RETURN(
-        std::vector<v1::SessionInfo> sessions,
-        client::ListSessions(endpoint_.channel, flags_.map, flags_.server.timeout_s));
-    const int64_t now_ns = server.info.now_ns();
-    std::map<std::string, Counts> counts;
-    for (v1::SessionInfo& session : sessions) {
-      FleetVehicle& vehicle = server.vehicles.emplace_back();
-      Counts before{0, 0, session.opened_at_ns()};
-      const auto known = sessions_.find(session.session());
-      if (known != sessions_.end()) before = known->second;
-      counts[session.session()] = {session.answered(), session.accepted(), now_ns};
-      // Counts never decrease; the minimum guards against an unsigned underflow.
-      vehicle.recent.answered = session.answered() - std::min(before.answered, session.answered());
-      vehicle.recent.accepted = session.accepted() - std::min(before.accepted, session.accepted());
-      const double interval_s = FleetSeconds(before.at_ns, now_ns);
-      if (interval_s > 0.0) {
-        vehicle.recent.rate_per_s = static_cast<double>(vehicle.recent.answered) / interval_s;
-      }
-      if (session.answered_at_ns() != 0) {
-        vehicle.silent_s = std::max(0.0, FleetSeconds(session.answered_at_ns(), now_ns));
-      }
-      vehicle.session = std::move(session);
-    }
-    sessions_ = std::move(counts);
-    return absl::OkStatus();
-  }
-
-  absl::Status PollMaps(FleetServer& server) {
-    const client::MapClient maps(endpoint_.channel);
-    VOXLOC_ASSIGN_OR_RETURN(std::vector<v1::MapInfo> list, maps.List(flags_.server.timeout_s));
-    for (v1::MapInfo& info : list) {
-      if (!flags_.map.empty() && info.name() != flags_.map) continue;
-      auto revisions = maps.ListRevisions(info.name(), flags_.server.timeout_s);
-      if (ExitCodeFor(revisions.status()) == ExitCode::kUnreachable) {
-        // Each of the other maps would also run into the timeout.
-        server.maps.clear();
-        return revisions.status();
-      }
-      FleetMap& map = server.maps.emplace_back();
-      map.info = std::move(info);
-      map.revisions_status = revisions.status();
-      if (revisions.ok()) map.revisions = *std::move(revisions);
-      if (flags_.worst_tiles > 0) PollTiles(maps, map);
-    }
-    return absl::OkStatus();
-  }
-
-  void PollTiles(const client::MapClient& maps, FleetMap& map) {
-    Tiles& tiles = tiles_[map.info.name()];
-    const auto now = std::chrono::steady_clock::now();
-    const bool known = tiles.asked != std::chrono::steady_clock::time_point();
-    if (!known || now - tiles.asked >= kTilesInterval) {
-      v1::ListTilesRequest request;
-      request.set_map(map.info.name());
-      const auto all = maps.ListTiles(request, flags_.server.timeout_s);
-      tiles.asked = now;
-      tiles.status = all.status();
-      tiles.worst.clear();
-      if (all.ok()) tiles.worst = WorstTiles(*all, flags_.worst_tiles);
-    }
-    map.worst_tiles = tiles.worst;
-    map.tiles_status = tiles.status;
-  }
-
-  const FleetFlags& flags_;
-  const FleetEndpoint endpoint_;
-  // From the previous polls.
-  std::map<std::string, Counts> sessions_;
-  std::map<std::string, Tiles> tiles_;  // by map
-};
-
-// Polls all servers in parallel, with a connection and a thread for each: a failing server delays
-// the others by at most the timeout.
-FleetState PollFleet(std::vector<ServerPoller>& pollers) {
-  FleetState fleet;
-  fleet.servers.resize(pollers.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < pollers.size(); ++i) {
-    threads.emplace_back([&, i] { fleet.servers[i] = pollers[i].Poll(); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  fleet.taken_at_ns = absl::ToUnixNanos(absl::Now());
-  return fleet;
-}
 
 std::string FleetTextFor(const FleetFlags& flags, const FleetState& fleet,
                          const TerminalSize& size) {
@@ -246,34 +99,57 @@ ExitCode FleetExitCode(const FleetState& fleet) {
   return errors.empty() ? ExitCode::kOk : ExitCodeFor(errors.front());
 }
 
+// One look, of which rates need two polls.
+absl::StatusOr<ExitCode> PrintFleet(const FleetFlags& flags, std::vector<ServerPoller>& pollers) {
+  FleetState fleet = PollFleet(pollers);
+  if (TotalsOf(fleet).vehicles > 0) {
+    std::this_thread::sleep_for(flags.interval());
+    fleet = PollFleet(pollers);
+  }
+  if (flags.server.prints_text()) {
+    std::fputs(FleetTextFor(flags, fleet, GetTerminalSize()).c_str(), stdout);
+  }
+  Json json = FleetJson(fleet);
+  VOXLOC_TRY(WriteJson(flags.server.json, json));
+  if (!flags.html.empty()) {
+    json["tiles"] = FleetTilesJson(fleet);
+    VOXLOC_TRY(WriteTextFile(flags.html, FleetHtml(json)));
+    if (flags.server.prints_text()) absl::PrintF("\npage: %s\n", flags.html);
+  }
+  return FleetExitCode(fleet);
+}
+
+absl::StatusOr<ExitCode> ServeFleet(const FleetFlags& flags, std::vector<ServerPoller> pollers) {
+  VOXLOC_ASSIGN_OR_RETURN(const auto page,
+                          FleetPageServer::Start(flags.serve, flags.interval().count()));
+  absl::PrintF("page: %s\n", page->url());
+  std::fflush(stdout);
+  if (!page->loopback()) {
+    absl::FPrintF(stderr,
+                  "warning: everybody who reaches %s sees what this command may see; the page "
+                  "asks for no credentials\n",
+                  flags.serve);
+  }
+  const FleetWatch watch(std::move(pollers), absl::Seconds(flags.interval().count()));
+  for (uint64_t look = 1;; ++look) {
+    std::this_thread::sleep_for(flags.interval());
+    const FleetState fleet = watch.Newest();
+    page->Publish(fleet);
+    if (look == flags.refreshes) return FleetExitCode(fleet);
+  }
+}
+
 absl::StatusOr<ExitCode> RunFleet(const FleetFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(std::vector<FleetEndpoint> endpoints, FleetEndpoints(flags.server));
-  std::vector<ServerPoller> pollers;
-  for (FleetEndpoint& endpoint : endpoints) pollers.emplace_back(flags, std::move(endpoint));
-  const auto interval = std::chrono::duration<double>(flags.interval_s);
-  if (flags.once || !flags.html.empty()) {
-    // Rates need two polls.
-    FleetState fleet = PollFleet(pollers);
-    if (TotalsOf(fleet).vehicles > 0) {
-      std::this_thread::sleep_for(interval);
-      fleet = PollFleet(pollers);
-    }
-    if (flags.server.prints_text()) {
-      std::fputs(FleetTextFor(flags, fleet, GetTerminalSize()).c_str(), stdout);
-    }
-    const Json json = FleetJson(fleet);
-    VOXLOC_TRY(WriteJson(flags.server.json, json));
-    if (!flags.html.empty()) {
-      VOXLOC_TRY(WriteTextFile(flags.html, FleetHtml(json)));
-      if (flags.server.prints_text()) absl::PrintF("\npage: %s\n", flags.html);
-    }
-    return FleetExitCode(fleet);
-  }
+  std::vector<ServerPoller> pollers =
+      MakePollers({flags.map, flags.worst_tiles, flags.server.timeout_s}, std::move(endpoints));
+  if (flags.once || !flags.html.empty()) return PrintFleet(flags, pollers);
+  if (!flags.serve.empty()) return ServeFleet(flags, std::move(pollers));
   for (uint64_t look = 1;; ++look) {
     const FleetState fleet = PollFleet(pollers);
     ShowFleet(flags, fleet, look == 1);
     if (look == flags.refreshes) return FleetExitCode(fleet);
-    std::this_thread::sleep_for(interval);
+    std::this_thread::sleep_for(flags.interval());
   }
 }
 
@@ -391,6 +267,9 @@ first: the last answer, or more than 1 % of the recent ones, was not accepted. W
 and accepted of a staged revision are as good as those of the active one, it can be put in
 use with voxloc fleet activate. The view ends with Ctrl-C.
 
+The page of --serve shows what this command may see to everybody who reaches the address.
+Serve it on localhost, and let a proxy that asks for credentials stand before it elsewhere.
+
 Servers that do not answer are listed as errors, and the others are shown. The exit code of
 --once and --html is 0 only if every server answered everything. Vehicles need the role
 admin, maps the role map_read.
@@ -399,6 +278,7 @@ Examples:
   voxloc fleet --server a:50051,b:50051,c:50051
   voxloc fleet --once --map town --json -
   voxloc fleet --html fleet.html
+  voxloc fleet --serve localhost:8080
   voxloc fleet activate --server a:50051,b:50051 --map town --revision 13)";
 
 }  // namespace
@@ -413,9 +293,14 @@ void AddFleetCommand(CLI::App* parent, Work* chosen) {
   CLI::Option* html =
       AddOutputFile(command, "--html", &options->html,
                     "Write one look as an HTML page that needs no network, and end");
-  AddDefaulted(
-      command, "--interval", options->interval_s, "S",
-      "Look again after S seconds; of --once and --html the time that rates are measured over")
+  AddOption(command, "--serve", options->serve, "HOST:PORT",
+            "Serve the page there, kept up to date, until Ctrl-C; HOST is localhost or an "
+            "address of this machine, port 0 a free one")
+      ->excludes(once)
+      ->excludes(html);
+  AddOptional(command, "--interval", options->interval_s, "S",
+              "Look again after S seconds (default: 2, with --serve 0.5); of --once and --html the "
+              "time that rates are measured over")
       ->check(CLI::Range(0.1, 3600.0));
   AddDefaulted(command, "--refreshes", options->refreshes, "N", "End after N looks; 0: never")
       ->excludes(once)
@@ -426,7 +311,8 @@ void AddFleetCommand(CLI::App* parent, Work* chosen) {
                "spares the servers the listing")
       ->check(CLI::Range(0, 1000));
   AddDefaulted(command, "--most", options->text.max_rows, "N",
-               "Print at most N vehicles and N tiles; JSON and page have all")
+               "Print at most N vehicles and N tiles; JSON has all, a page 1000, and 200 while it "
+               "is kept up to date")
       ->check(CLI::Range(1, 1'000'000));
   AddDefaulted(command, "--width", options->text.max_columns, "N",
                "Cut lines to N columns; 0: those of the terminal, and no limit without one")

@@ -3,6 +3,7 @@
 #include "clients/cli/fleet/fleet_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -315,6 +316,30 @@ Json FleetJson(const FleetState& fleet) {
   json["errors"] = ListJson(FleetErrors(fleet), &ErrorJson);
   json["servers"] = ListJson(fleet.servers, &ServerJson);
   return json;
+}
+
+Json FleetTilesJson(const FleetState& fleet) {
+  constexpr size_t kMaxTiles = 20'000;
+  const auto rounded = [](double metres) { return std::round(10.0 * metres) / 10.0; };
+  Json maps = Json::array();
+  for (const FleetServer& server : fleet.servers) {
+    for (const FleetMap& map : server.maps) {
+      if (map.tiles == nullptr) continue;
+      Json tiles = Json::array();
+      for (const v1::TileInfo& tile : map.tiles->tiles()) {
+        if (!tile.has_bounds() || tiles.size() >= kMaxTiles) continue;
+        const v1::Box& box = tile.bounds();
+        tiles.push_back({rounded(box.min().x()), rounded(box.min().y()), rounded(box.max().x()),
+                         rounded(box.max().y()),
+                         tile.has_fit() ? Json(tile.fit().change()) : Json(nullptr)});
+      }
+      maps.push_back({{"server", server.address},
+                      {"name", map.info.name()},
+                      {"tiles_of", map.tiles->tiles_size()},
+                      {"tiles", std::move(tiles)}});
+    }
+  }
+  return maps;
 }
 
 std::string FleetText(const FleetState& fleet, const FleetTextOptions& options) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,7 +46,9 @@ struct FleetMap {
   std::vector<v1::MapRevision> revisions;  // ascending
   absl::Status revisions_status;           // not OK: `revisions` is empty
   std::vector<v1::TileInfo> worst_tiles;   // those that seem to have changed the most, worst first
-  absl::Status tiles_status;               // not OK: `worst_tiles` is empty
+  // All tiles. Null: they were not asked for, or not answered.
+  std::shared_ptr<const v1::ListTilesResponse> tiles;
+  absl::Status tiles_status;  // not OK: `worst_tiles` is empty
 };
 
 struct FleetServer {
@@ -75,6 +78,11 @@ struct FleetTotals {
 
 // docs/cli.md describes every key.
 [[nodiscard]] Json FleetJson(const FleetState& fleet);
+
+// Of each map of each server: `server`, `name`, `tiles_of` (how many it has), and `tiles`: lowest x
+// and y, highest x and y, metres, rounded to 0.1 m, and how much seems to have changed, 0 to 1
+// (null: not known). At most 20,000 tiles of a map; those without points are left out.
+[[nodiscard]] Json FleetTilesJson(const FleetState& fleet);
 
 struct FleetTextOptions {
   size_t max_columns = 0;  // of a line; 0: no limit

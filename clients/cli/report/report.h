@@ -161,7 +161,8 @@ struct ReportContent {
 // `comparison` as ComparisonJson gives it. Of more than kMaxReportRows rows every k-th is shown.
 [[nodiscard]] std::string CompareHtml(const Json& comparison);
 
-// `fleet` as FleetJson gives it.
+// `fleet` as FleetJson gives it, with `tiles` as FleetTilesJson does; or `interval_s` alone, for a
+// page whose server sends both (FleetPageServer).
 [[nodiscard]] std::string FleetHtml(const Json& fleet);
 
 // Another run over the same scans: the JSON that `voxloc replay --json` has written. The file may

@@ -6,18 +6,24 @@
 the place of its own. Exits with 77 where there is no Chromium with its driver.
 """
 
+import contextlib
+import http.server
 import json
+import math
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support" / "python"))
 import voxlocd  # noqa: E402
 import webdriver  # noqa: E402
+from waiting import eventually  # noqa: E402
 
 DATA = re.compile(r'(<script id="voxloc-data" type="application/json">)(.*?)(</script>)', re.S)
 TEXTS = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent);"
@@ -25,6 +31,7 @@ TABLE = """
 return [...document.querySelectorAll(arguments[0] + " tbody tr")].map(
   (line) => [...line.children].map((cell) => cell.textContent));
 """
+DASH = "\u2013"
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><b>bus</b>"
 
 
@@ -62,6 +69,46 @@ def a_fleet():
                         {"server": "b:1", "error": "b:1 GetServerInfo: down"}]}
 
 
+class Looks(http.server.BaseHTTPRequestHandler):
+    """Serves a page, and looks at 500 vehicles that drive in circles, some a second."""
+
+    VEHICLES = 500
+    page = b""
+
+    def log_message(self, *_):
+        pass
+
+    def look(self, number):
+        vehicles = []
+        for i in range(self.VEHICLES):
+            angle = 0.01 * number + i
+            one = vehicle(f"bus-{i}", 3, "LOW_SCORE" if (i + number) % 100 == 0 else "OK")
+            one.update(answered=number, answered_at_ns=number, last_answer={
+                "map_t_base": [i * math.cos(angle), i * math.sin(angle), 0, 0, 0, 0, 1],
+                "position_covariance": [0.01, 0, 0, 0.02, 0, 0.01], "nvtl": 3 + math.sin(angle),
+                "confidence": 0.9, "server_s": 0.003})
+            vehicles.append(one)
+        data = a_fleet()
+        data["servers"][0]["vehicles"] = vehicles
+        data["taken_at_ns"] += number * 500_000_000
+        return data
+
+    def do_GET(self):
+        self.send_response(200)
+        if self.path == "/":
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(self.page)
+            return
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        with contextlib.suppress(OSError):  # the page is closed
+            for number in range(1, 1_000_000):
+                text = json.dumps(self.look(number))
+                time.sleep(0.12)
+                self.wfile.write(f"event: fleet\ndata: {text}\n\n".encode())
+
+
 class FleetPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -75,7 +122,7 @@ class FleetPage(unittest.TestCase):
         finally:
             server.stop()
         cls.html = pathlib.Path(cls.written).read_text(encoding="utf-8")
-        cls.browser = webdriver.Browser(*webdriver.find_browser())
+        cls.browser = webdriver.Browser(*webdriver.find_browser(), flags=["--enable-precise-memory-info"])
 
     @classmethod
     def tearDownClass(cls):
@@ -111,13 +158,16 @@ class FleetPage(unittest.TestCase):
         self.assertEqual(self.texts("#errors li"), ["b:1 GetServerInfo: down"])
         servers = self.browser.run(TABLE, "#servers")
         # Of 50 scans a second 10 + 15 are accepted.
-        self.assertEqual(servers[0], ["a:1", "serving", "cpu", "1.2.3", "3", "50.0", "50.0 %", "2 h"])
+        self.assertEqual(servers[0], ["a:1", "serving", "cpu", "1.2.3", "3", "50.0", "50.0 %", "0", DASH,
+                                      "2 h"])
         self.assertEqual(servers[1][1], "no answer")
         revisions = self.browser.run(TABLE, "#revisions")
         self.assertEqual([line[2] for line in revisions], ["3", "4"], "revision 2 is not in use")
         self.assertEqual([line[3] for line in revisions], ["active", "staged, tried by 1 vehicle"])
         self.assertEqual([line[6:] for line in revisions],
                          [["2", "40.0", "62.5 %"], ["1", "10.0", "0.0 %"]])
+        self.assertEqual(self.browser.run(TABLE, "#canaries"),
+                         [["bus-9", "town", "4", "a:1", "LOW_SCORE", "10.0", "0.0 %", "62.5 %"]])
         tiles = self.browser.run(TABLE, "#tiles-table")
         self.assertEqual(tiles, [["x1", "town", "a:1", "0.90", "25.0 %", "50.0 %", "0.031", "12.0"],
                                  ["x0", "town", "a:1", "0.10", "25.0 %", "50.0 %", "0.031", "12.0"]])
@@ -136,12 +186,48 @@ class FleetPage(unittest.TestCase):
         self.assertEqual(self.browser.run("return document.title;"), "voxloc fleet")
         self.assertIn(HOSTILE, [line[5] for line in self.browser.run(TABLE, "#revisions")])
 
+    def test_sessions_of_one_name_are_told_apart(self):
+        data = a_fleet()
+        data["servers"][0]["vehicles"] = [dict(vehicle("bus", 3), session=f"s{i}") for i in (1, 2)]
+        self.open(data)
+        self.assertEqual([line[0] for line in self.browser.run(TABLE, "#vehicles")],
+                         ["bus (s1 of a:1)", "bus (s2 of a:1)"])
+
     def test_large_fleets_are_cut_and_counted(self):
         data = a_fleet()
         data["servers"][0]["vehicles"] = [vehicle(f"bus-{i:05}", 3) for i in range(1500)]
         self.open(data)
         self.assertEqual(len(self.browser.run(TABLE, "#vehicles")), 1000)
         self.assertEqual(self.texts("#vehicles-note"), ["the first 1000 of 1500"])
+
+    def test_memory_is_flat_with_500_vehicles(self):
+        """A short form of days: what is kept of each vehicle is full after 240 looks."""
+        Looks.page = DATA.sub(r'\g<1>{"interval_s": 0.5}\g<3>', self.html).encode()
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Looks)
+        server.daemon_threads = True
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        self.browser.visit(f"http://127.0.0.1:{server.server_port}/")
+        self.addCleanup(self.browser.visit, "about:blank")
+
+        def answered():
+            return int(self.browser.run(
+                "const cell = document.querySelector('#vehicles td:nth-child(9)');"
+                "return cell ? cell.textContent : '0';"))
+
+        def state():
+            return (self.browser.heap_bytes(),
+                    self.browser.run("return document.querySelectorAll('*').length;"))
+        eventually("there are vehicles", answered)
+        self.browser.click("#vehicles button.link")
+        eventually("250 looks", lambda: answered() > 250)
+        heap, nodes = state()
+        eventually("350 looks", lambda: answered() > 350)
+        heap_later, nodes_later = state()
+        # Charts have more marks or fewer, by the values.
+        self.assertLess(abs(nodes_later - nodes), 100)
+        self.assertLess(heap_later - heap, 2_000_000)
 
     def test_theme_switches(self):
         self.open(a_fleet())

@@ -309,6 +309,15 @@ TEST_F(Fleet, ThePageHoldsHostileNamesAsDataOnly) {
   EXPECT_THAT(html.str(), HasSubstr("voxloc-data"));
 }
 
+TEST_F(Fleet, ServesAPageUntilItsRefreshesAreOver) {
+  a_.AddVehicle(SessionOf("bus-1", 3, 10, 10));
+  const auto code =
+      Run({"--serve", "127.0.0.1:0", "--refreshes", "2", "--interval", "0.1"}, {a_.address()});
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_TRUE(std::regex_match(printed_, std::regex("page: http://127\\.0\\.0\\.1:[0-9]+/\n")))
+      << printed_;
+}
+
 TEST_F(Fleet, VehiclesThatNeedAttentionComeFirstAndTheRestIsCounted) {
   for (int i = 0; i < 5; ++i) a_.AddVehicle(SessionOf(absl::StrCat("bus-", i), 3, 10, 10));
   v1::SessionInfo lost = SessionOf("zz-lost", 3, 10, 10);
@@ -383,6 +392,12 @@ TEST_F(Fleet, SaysWhatOfTheCommandLineIsWrong) {
   EXPECT_EQ(Run({"--once"}, {" , "}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(Run({"--json", "-"}, {a_.address()}).status().message()),
               HasSubstr("--once or --html"));
+  EXPECT_THAT(
+      std::string(
+          Run({"--json", "-", "--serve", "127.0.0.1:0"}, {a_.address()}).status().message()),
+      HasSubstr("--once or --html"));
+  EXPECT_FALSE(Run({"--once", "--serve", "127.0.0.1:0"}, {a_.address()}).ok());
+  EXPECT_FALSE(Run({"--serve", "nonsense"}, {a_.address()}).ok());
   EXPECT_FALSE(Run({"--once", "--refreshes", "2"}, {a_.address()}).ok());
   EXPECT_FALSE(Run({"activate", "--map", "town"}, {a_.address()}).ok());
 }

@@ -48,6 +48,9 @@ class Voxlocd:
         self.wait_until_ready()
         return self._address
 
+    def signal(self, number):
+        self._process.send_signal(number)
+
     def stop(self):
         """Asks it to end; its exit status."""
         self._process.terminate()

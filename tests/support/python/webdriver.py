@@ -100,7 +100,10 @@ class Browser:
             raise RuntimeError(f"{method} {path}: {value['error']}: {value['message']}") from None
 
     def open(self, path):
-        self._call("POST", "/url", {"url": f"file://{os.path.abspath(path)}"})
+        self.visit(f"file://{os.path.abspath(path)}")
+
+    def visit(self, url):
+        self._call("POST", "/url", {"url": url})
 
     def run(self, script, *arguments):
         """What the body of a JavaScript function returns; it may return a promise."""
@@ -144,6 +147,11 @@ class Browser:
     def press(self, key):
         self._act({"type": "key", "id": "keyboard",
                    "actions": [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]})
+
+    def heap_bytes(self):
+        """What the page's script holds; exact with the flag --enable-precise-memory-info."""
+        self._call("POST", "/goog/cdp/execute", {"cmd": "HeapProfiler.collectGarbage", "params": {}})
+        return self.run("return performance.memory.usedJSHeapSize;")
 
     def console(self):
         """What the page has logged since the last call, uncaught errors included."""

@@ -16,7 +16,15 @@ function legendOf(mark, property, entries) {
   return legend;
 }
 
-// `series`: { name, color, value(row) } each; `p95`: a level to mark, or null.
+// The cursor of an SVG over the drive: `indexAt` finds the scan at a pixel from its left edge.
+function addPointing(svg, indexAt) {
+  svg.addEventListener("pointermove", (event) => selection.set(
+    indexAt(event.clientX - svg.getBoundingClientRect().left), { x: event.clientX, y: event.clientY }));
+  svg.addEventListener("pointerleave", () => selection.set(null, null));
+}
+
+// `series`: { name, color, value(row) } each; `p95`: a level to mark, or null. Returns a function that draws
+// the chart again.
 function addChart(parent, title, unit, series, p95) {
   const card = element("div", { class: "card" });
   const head = element("div", { class: "card-head" });
@@ -49,6 +57,7 @@ function addChart(parent, title, unit, series, p95) {
   selection.listeners.push(drawCursor);
   new ResizeObserver(draw).observe(svg);
   addPointing(svg, (pixel) => scale.nearest(pixel));
+  return draw;
 }
 
 function drawChart(svg, series, p95) {

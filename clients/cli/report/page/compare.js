@@ -23,12 +23,6 @@ const selection = {
   },
 };
 
-function addPointing(svg, indexAt) {
-  svg.addEventListener("pointermove", (event) =>
-    selection.set(indexAt(event.clientX - svg.getBoundingClientRect().left)));
-  svg.addEventListener("pointerleave", () => selection.set(null));
-}
-
 const pairOf = (row, key, digits) =>
   `${fixed(row.voxloc[key], digits)} / ${fixed(row.recorded && row.recorded[key], digits)}`;
 

@@ -18,21 +18,6 @@ const [errorUnit, errorFactor] =
   [["m", 1], ["cm", 100], ["mm", 1000]].find(([, factor]) => replay.translation_error_m.p95 * factor >= 1) ||
   ["mm", 1000];
 
-// Half the axes of the ellipse that holds x and y with 95 %, metres, the longer one first, and its
-// direction, radians from the map's x axis. null without a covariance. sqrt(5.991): the 95 %
-// quantile of chi-square with two degrees of freedom.
-function ellipseOf(row) {
-  const covariance = row.pose && row.position_covariance;
-  if (!covariance) return null;
-  const [xx, xy, , yy] = covariance;
-  const middle = (xx + yy) / 2;
-  const half = Math.hypot((xx - yy) / 2, xy);
-  return {
-    radii: [middle + half, middle - half].map((value) => Math.sqrt(5.991 * Math.max(0, value))),
-    angle: 0.5 * Math.atan2(2 * xy, xx - yy),
-  };
-}
-
 // The parts of a CALIBRATED covariance, as the replay's sigma_shares names them.
 const sigmaShares = [["scan", "scan"], ["map_and_mounting", "map and mounting"], ["time", "time of the stamps"],
   ["sweep", "motion in the sweep"]];
@@ -45,13 +30,6 @@ function sharesText(row) {
   const axis = [1, 2].reduce((least, one) => (along(one) > along(least) ? one : least), 0);
   const parts = sigmaShares.map(([key, name]) => `${name} ${fixed(shares[key][axis], 3)}`);
   return `${fixed(along(axis), 3)} m along the base's ${"xyz"[axis]}: ${parts.join(", ")}`;
-}
-
-// The cursor of an SVG over the drive: `indexAt` finds the scan at a pixel from its left edge.
-function addPointing(svg, indexAt) {
-  svg.addEventListener("pointermove", (event) => selection.set(
-    indexAt(event.clientX - svg.getBoundingClientRect().left), { x: event.clientX, y: event.clientY }));
-  svg.addEventListener("pointerleave", () => selection.set(null, null));
 }
 
 const selection = {

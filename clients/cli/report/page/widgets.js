@@ -20,8 +20,13 @@ function statusColor(row) {
   return row.status === "SUPERSEDED" ? "var(--none)" : "var(--bad)";
 }
 
+// Of the style sheet; kept until the theme changes, since a view asks for them thousands of times.
+const cssColors = new Map();
 function cssColor(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  if (!cssColors.has(name)) {
+    cssColors.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  }
+  return cssColors.get(name);
 }
 
 function filled(made, attributes, text) {
@@ -122,9 +127,13 @@ function isDark() {
 
 // `redraw` is called when the theme has changed, for what is drawn in pixels.
 function addTheme(redraw) {
+  const change = () => {
+    cssColors.clear();
+    redraw();
+  };
   byId("theme").addEventListener("click", () => {
     document.documentElement.setAttribute("data-theme", isDark() ? "light" : "dark");
-    redraw();
+    change();
   });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
 }

@@ -102,6 +102,18 @@ TEST(AdminService, ListsTheOpenSessions) {
   EXPECT_GE(first.last_pose().age_s(), 0.0);
   EXPECT_EQ(first.last_pose().map_t_base().position().x(),
             result.map_t_base().pose().position().x());
+  const v1::LastAnswer& answer = first.last_answer();
+  EXPECT_EQ(answer.map_t_base().ShortDebugString(), result.map_t_base().pose().ShortDebugString());
+  ASSERT_EQ(answer.position_covariance_size(), 6);
+  // xx, xy, xz, yy, yz, zz of six columns.
+  const int places[] = {0, 1, 2, 6 + 1, 6 + 2, 12 + 2};
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(answer.position_covariance(i), result.map_t_base().covariance(places[i]));
+  }
+  EXPECT_EQ(answer.nvtl(), result.scores().nvtl());
+  EXPECT_EQ(answer.confidence().value(), result.confidence().value());
+  EXPECT_EQ(answer.server_s(), result.timings().server_s());
+  EXPECT_FALSE(all.sessions(1).has_last_answer());
   EXPECT_FALSE(all.sessions(1).active());
   EXPECT_EQ(all.sessions(1).answered_at_ns(), 0);
   EXPECT_FALSE(all.sessions(1).has_last_pose());

@@ -3,8 +3,8 @@
 // ListeningSockets: the sockets that listen on an address. They do not block, and are closed when a
 // program is executed. Not thread-safe.
 
-#ifndef VOXLOC_SERVER_NETWORK_LISTENING_SOCKETS_H_
-#define VOXLOC_SERVER_NETWORK_LISTENING_SOCKETS_H_
+#ifndef VOXLOC_CORE_HTTP_LISTENING_SOCKETS_H_
+#define VOXLOC_CORE_HTTP_LISTENING_SOCKETS_H_
 
 #include <netdb.h>
 
@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace voxloc::server {
+namespace voxloc {
 
 // Where accept finds no free descriptor: the time until the next attempt.
 inline constexpr std::chrono::milliseconds kNoDescriptorPause{50};
@@ -50,6 +50,6 @@ class ListeningSockets {
   int port_ = 0;
 };
 
-}  // namespace voxloc::server
+}  // namespace voxloc
 
-#endif  // VOXLOC_SERVER_NETWORK_LISTENING_SOCKETS_H_
+#endif  // VOXLOC_CORE_HTTP_LISTENING_SOCKETS_H_

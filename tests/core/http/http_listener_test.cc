@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/network/http_listener.h"
+#include "core/http/http_listener.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/server/network/raw_http.h"
+#include "tests/core/http/raw_http.h"
 #include "tests/support/gate.h"
 
-namespace voxloc::server {
+namespace voxloc {
 namespace {
 
 using ::testing::EndsWith;
@@ -30,15 +30,16 @@ class HttpListenerTest : public ::testing::Test {
 
   void Start(const HttpLimits& limits) {
     HttpPages pages;
-    pages.quick = [](const std::string& path) -> std::optional<HttpResponse> {
+    pages.quick = [](const HttpRequest& request) -> std::optional<HttpResponse> {
+      const std::string& path = request.path;
       if (path == "/large" || path == "/held") return std::nullopt;
       if (path == "/huge") return HttpResponse{200, std::string(20'000'000, 'a')};
       if (path == "/sick") return HttpResponse{503, "not well\n"};
       if (path == "/well") return HttpResponse{200, "well\n"};
       return HttpResponse{404, absl::StrCat("no ", path, "\n")};
     };
-    pages.slow = [this](const std::string& path) {
-      if (path == "/held") gate_.Pass(1);
+    pages.slow = [this](const HttpRequest& request) {
+      if (request.path == "/held") gate_.Pass(1);
       return HttpResponse{200, std::string(100'000, 'a')};
     };
     auto listener = HttpListener::Start("127.0.0.1:0", std::move(pages), limits);
@@ -48,7 +49,10 @@ class HttpListenerTest : public ::testing::Test {
 
   // No time is over while a test runs.
   static HttpLimits Patient(size_t max_connections) {
-    return {max_connections, std::chrono::hours(1), std::chrono::hours(1)};
+    HttpLimits limits;
+    limits.max_connections = max_connections;
+    limits.request_timeout = limits.answer_timeout = std::chrono::hours(1);
+    return limits;
   }
 
   std::string Send(const std::string& bytes) const { return Exchange(listener_->port(), bytes); }
@@ -140,7 +144,7 @@ TEST_F(HttpListenerTest, SurvivesWhatIsNotHttp) {
 
 TEST_F(HttpListenerTest, TakesARequestInPieces) {
   Start(Patient(4));
-  const RawConnection connection(listener_->port());
+  RawConnection connection(listener_->port());
   for (const char* piece : {"G", "ET /well HT", "TP/1.1\r\nHost: x\r\n\r", "\n"}) {
     connection.Send(piece);
     EXPECT_THAT(Get("/well"), EndsWith("well\n"));  // it has been seen meanwhile
@@ -178,7 +182,7 @@ TEST_F(HttpListenerTest, AnswersBesideClientsThatTakeNothing) {
 TEST_F(HttpListenerTest, APageThatTakesLongHoldsNoOtherUp) {
   Start(Patient(4));
   gate_.Close();
-  const RawConnection held(listener_->port());
+  RawConnection held(listener_->port());
   held.Send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
   gate_.AwaitBatches(1);
   for (int i = 0; i < 10; ++i) EXPECT_THAT(Get("/well"), EndsWith("well\n"));
@@ -191,7 +195,7 @@ TEST_F(HttpListenerTest, AnAnswerThatComesTooLateIsForNobody) {
   limits.answer_timeout = std::chrono::milliseconds(1);
   Start(limits);
   gate_.Close();
-  const RawConnection held(listener_->port());
+  RawConnection held(listener_->port());
   held.Send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(held.ReadAll(), "");
   gate_.Open();
@@ -208,8 +212,8 @@ TEST_F(HttpListenerTest, CutsOffWhoeverIsSilent) {
 }
 
 TEST_F(HttpListenerTest, RefusesAnAddressThatIsTakenOrIsNone) {
-  const HttpPages any = {[](const std::string&) { return HttpResponse(); },
-                         [](const std::string&) { return HttpResponse(); }};
+  const HttpPages any = {[](const HttpRequest&) { return HttpResponse(); },
+                         [](const HttpRequest&) { return HttpResponse(); }};
   EXPECT_EQ(HttpListener::Start(absl::StrCat("127.0.0.1:", listener_->port()), any).status().code(),
             absl::StatusCode::kAlreadyExists);
   for (const char* address : {"", "127.0.0.1", "127.0.0.1:", ":9464", "127.0.0.1:x",
@@ -220,4 +224,4 @@ TEST_F(HttpListenerTest, RefusesAnAddressThatIsTakenOrIsNone) {
 }
 
 }  // namespace
-}  // namespace voxloc::server
+}  // namespace voxloc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/server/network/raw_http.h"
+#include "tests/core/http/raw_http.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-namespace voxloc::server {
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace voxloc {
 
 RawConnection::RawConnection(int port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
   const timeval minute{60, 0};
@@ -31,19 +35,28 @@ void RawConnection::Send(const std::string& bytes) const {
   }
 }
 
-std::string RawConnection::ReadAll() const {
-  std::string text;
-  char buffer[4096];
-  for (ssize_t got = 0; (got = read(fd_, buffer, sizeof(buffer))) > 0;) {
-    text.append(buffer, static_cast<size_t>(got));
+std::string RawConnection::ReadThrough(const std::string& last) {
+  std::array<char, 65536> buffer;
+  size_t searched = 0;
+  while (true) {
+    const size_t found = last.empty() ? std::string::npos : read_.find(last, searched);
+    if (found != std::string::npos) {
+      const size_t end = found + last.size();
+      std::string text = read_.substr(0, end);
+      read_.erase(0, end);
+      return text;
+    }
+    searched = read_.size() - std::min(read_.size(), last.size());
+    const ssize_t got = read(fd_, buffer.data(), buffer.size());
+    if (got <= 0) return std::exchange(read_, {});
+    read_.append(buffer.data(), static_cast<size_t>(got));
   }
-  return text;
 }
 
 std::string Exchange(int port, const std::string& bytes) {
-  const RawConnection connection(port);
+  RawConnection connection(port);
   connection.Send(bytes);
   return connection.ReadAll();
 }
 
-}  // namespace voxloc::server
+}  // namespace voxloc

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/network/http_listener.h"
+#include "core/http/http_listener.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -24,10 +26,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/parallel/this_thread.h"
 #include "core/status/try.h"
-#include "server/scheduling/this_thread.h"
 
-namespace voxloc::server {
+namespace voxloc {
 namespace {
 
 // The request line and the headers. Prometheus sends about 300.
@@ -45,11 +47,9 @@ constexpr int kWindowBits = 15 + 16;
 constexpr int kMemoryLevel = 8;
 
 const char* ReasonPhrase(int status) {
-  constexpr std::pair<int, const char*> kPhrases[] = {{200, "OK"},
-                                                      {400, "Bad Request"},
-                                                      {404, "Not Found"},
-                                                      {405, "Method Not Allowed"},
-                                                      {431, "Request Header Fields Too Large"}};
+  constexpr std::pair<int, const char*> kPhrases[] = {
+      {200, "OK"},        {400, "Bad Request"},        {403, "Forbidden"},
+      {404, "Not Found"}, {405, "Method Not Allowed"}, {431, "Request Header Fields Too Large"}};
   for (const auto& [known, phrase] : kPhrases) {
     if (known == status) return phrase;
   }
@@ -93,26 +93,31 @@ std::optional<HttpRequest> ParseHttpRequest(absl::string_view head) {
   for (size_t i = 1; i < lines.size(); ++i) {
     const size_t colon = lines[i].find(':');
     if (colon == absl::string_view::npos || colon == 0) return std::nullopt;
-    if (absl::EqualsIgnoreCase(lines[i].substr(0, colon), "Accept-Encoding")) {
-      request.accepts_gzip = AcceptsGzip(lines[i].substr(colon + 1));
-    }
+    const absl::string_view name = lines[i].substr(0, colon);
+    const absl::string_view value = absl::StripAsciiWhitespace(lines[i].substr(colon + 1));
+    if (absl::EqualsIgnoreCase(name, "Accept-Encoding")) request.accepts_gzip = AcceptsGzip(value);
+    if (absl::EqualsIgnoreCase(name, "Host")) request.host = std::string(value);
   }
   return request;
 }
 
-// What is sent; the connection ends with it. Large bodies are compressed for those who accept it.
+// What the kernel takes of a stream beyond what has been sent: it would be old before it arrives.
+constexpr int kMaxUnsentBytes = 128 * 1024;
+
+// What is sent first, or at all. Large bodies are compressed for those who accept it.
 std::string Serialize(const HttpResponse& response, const HttpRequest& request) {
   std::optional<std::string> compressed;
   if (request.accepts_gzip && response.body.size() >= kMinCompressedBytes) {
     compressed = Gzip(response.body);
   }
   const std::string& body = compressed.has_value() ? *compressed : response.body;
+  const std::string length = absl::StrCat("Content-Length: ", body.size(), "\r\n");
   return absl::StrCat("HTTP/1.1 ", response.status, " ", ReasonPhrase(response.status), "\r\n",
                       response.status == 405 ? "Allow: GET, HEAD\r\n" : "",
                       "Content-Type: ", response.content_type, "\r\n",
                       compressed.has_value() ? "Content-Encoding: gzip\r\n" : "",
-                      "Content-Length: ", body.size(),
-                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                      response.streams_events ? "" : length, response.headers,
+                      "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
                       "Connection: close\r\n\r\n",
                       request.method == "HEAD" ? "" : body);
 }
@@ -162,6 +167,7 @@ struct HttpListener::Connection {
     kReading,    // the request is incomplete
     kWriting,    // the response is being sent
     kAnswering,  // the response is being made
+    kStreaming,  // events are sent until the client closes
     kClosed,
   };
 
@@ -174,6 +180,9 @@ struct HttpListener::Connection {
   // What poll is to wait for.
   pollfd PollEvents() const {
     if (state == State::kReading || state == State::kLingering) return {fd, POLLIN, 0};
+    if (state == State::kStreaming) {
+      return {fd, static_cast<int16_t>(out.empty() ? POLLIN : POLLIN | POLLOUT), 0};
+    }
     return {state == State::kWriting ? fd : -1, POLLOUT, 0};  // poll passes -1 over
   }
 
@@ -200,8 +209,19 @@ struct HttpListener::Connection {
 
   // Sends this, after which the connection is kLingering.
   void Answer(std::string text) {
-    out = std::move(text);
     state = State::kWriting;
+    Send(std::move(text));
+  }
+
+  // Sends this, after which events follow.
+  void BeginStream(std::string head) {
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsentBytes, sizeof(kMaxUnsentBytes));
+    state = State::kStreaming;
+    Send(std::move(head));
+  }
+
+  void Send(std::string text) {
+    out = std::move(text);
     Write();
   }
 
@@ -216,6 +236,9 @@ struct HttpListener::Connection {
       }
       sent += static_cast<size_t>(taken);
     }
+    out.clear();
+    sent = 0;
+    if (state == State::kStreaming) return;
     // Closing a socket with unread data resets the connection, and the response could be lost.
     shutdown(fd, SHUT_WR);
     state = State::kLingering;
@@ -228,11 +251,13 @@ struct HttpListener::Connection {
   }
 
   int fd;
-  Clock::time_point deadline;  // by which the request must have come, or the answer been taken
+  // By which the request must have come, the answer or event been taken, or a heartbeat been sent.
+  Clock::time_point deadline;
   State state = State::kReading;
   std::string in;  // while it is kAnswering: the request line and the headers
   std::string out;
-  size_t sent = 0;  // of `out`
+  size_t sent = 0;          // of `out`
+  uint64_t last_event = 0;  // of a stream: the number of the event that was sent last
 };
 
 absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::string& address,
@@ -264,6 +289,14 @@ HttpListener::~HttpListener() {
   close(wake_fd_);
 }
 
+void HttpListener::Publish(const std::string& name, absl::string_view data) {
+  auto text =
+      std::make_shared<const std::string>(absl::StrCat("event: ", name, "\ndata: ", data, "\n\n"));
+  const absl::MutexLock lock(&mutex_);
+  published_[name] = {++last_event_, std::move(text)};
+  eventfd_write(wake_fd_, 1);
+}
+
 void HttpListener::Run() {
   SetThreadName("http");
   std::vector<pollfd> awaited;
@@ -288,11 +321,11 @@ void HttpListener::Run() {
       const absl::MutexLock lock(&mutex_);
       if (stopping_) return;
     }
-    if (awaited[0].revents != 0) SendSlowAnswers();
+    if (awaited[0].revents != 0) HandleWake();
     for (size_t i = 0; i < numbers.size(); ++i) {
       const auto found = connections_.find(numbers[i]);
       if (awaited[i + 1].revents != 0) Step(found->first, *found->second);
-      if (Clock::now() >= found->second->deadline) found->second->Close();
+      if (Clock::now() >= found->second->deadline) HandleDeadline(*found->second);
       if (found->second->state == Connection::State::kClosed) Drop(found);
     }
     for (size_t i = first_listener; i < awaited.size(); ++i) {
@@ -337,7 +370,11 @@ void HttpListener::EvictConnection() {
 }
 
 void HttpListener::Step(uint64_t number, Connection& connection) {
-  if (connection.state == Connection::State::kWriting) {
+  if (connection.state == Connection::State::kStreaming) {
+    connection.Write();
+    SendNextEvent(connection);
+    if (connection.state == Connection::State::kStreaming) connection.Read();
+  } else if (connection.state == Connection::State::kWriting) {
     connection.Write();
   } else {
     const bool reading = connection.state == Connection::State::kReading;
@@ -359,22 +396,68 @@ void HttpListener::Answer(uint64_t number, Connection& connection) {
     connection.Answer(Serialize({405, "only GET and HEAD are served here\n"}, *request));
     return;
   }
-  if (const auto response = pages_.quick(request->path); response.has_value()) {
-    connection.Answer(Serialize(*response, *request));
+  if (auto response = pages_.quick(*request); response.has_value()) {
+    Reply(connection, *request, *std::move(response));
     return;
   }
   const absl::MutexLock lock(&mutex_);
   slow_requests_.push_back({number, *std::move(request)});
 }
 
-void HttpListener::SendSlowAnswers() {
+void HttpListener::Reply(Connection& connection, const HttpRequest& request,
+                         HttpResponse response) {
+  if (!response.streams_events || request.method != "GET") {
+    connection.Answer(Serialize(response, request));
+    return;
+  }
+  const auto streams = std::count_if(
+      connections_.begin(), connections_.end(),
+      [](const auto& entry) { return entry.second->state == Connection::State::kStreaming; });
+  if (static_cast<size_t>(streams) >= limits_.max_streams) {
+    connection.Answer(Serialize({503, "too many streams are open\n"}, request));
+    return;
+  }
+  response.body.clear();
+  connection.BeginStream(Serialize(response, request));
+  SendNextEvent(connection);
+}
+
+void HttpListener::SendNextEvent(Connection& connection) const {
+  while (connection.state == Connection::State::kStreaming && connection.out.empty()) {
+    const Event* next = nullptr;
+    for (const auto& entry : events_) {
+      const Event& event = entry.second;
+      if (event.number <= connection.last_event) continue;
+      if (next == nullptr || event.number < next->number) next = &event;
+    }
+    connection.deadline =
+        Clock::now() + (next == nullptr ? limits_.heartbeat : limits_.answer_timeout);
+    if (next == nullptr) return;
+    connection.last_event = next->number;
+    connection.Send(*next->text);
+  }
+}
+
+void HttpListener::HandleDeadline(Connection& connection) const {
+  if (connection.state == Connection::State::kStreaming && connection.out.empty()) {
+    connection.deadline = Clock::now() + limits_.answer_timeout;
+    connection.Send(":\n\n");
+    SendNextEvent(connection);
+  } else {
+    connection.Close();
+  }
+}
+
+void HttpListener::HandleWake() {
   eventfd_t count = 0;
   eventfd_read(wake_fd_, &count);
   std::vector<std::pair<uint64_t, std::string>> answers;
   {
     const absl::MutexLock lock(&mutex_);
     answers.swap(slow_answers_);
+    events_ = published_;
   }
+  for (const auto& entry : connections_) SendNextEvent(*entry.second);
   for (auto& [number, text] : answers) {
     const auto found = connections_.find(number);
     if (found != connections_.end()) found->second->Answer(std::move(text));
@@ -408,11 +491,11 @@ void HttpListener::MakeSlowPages() {
       next = std::move(slow_requests_.front());
       slow_requests_.pop_front();
     }
-    std::string text = Serialize(pages_.slow(next.request.path), next.request);
+    std::string text = Serialize(pages_.slow(next.request), next.request);
     const absl::MutexLock lock(&mutex_);
     slow_answers_.emplace_back(next.connection, std::move(text));
     eventfd_write(wake_fd_, 1);
   }
 }
 
-}  // namespace voxloc::server
+}  // namespace voxloc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/network/listening_sockets.h"
+#include "core/http/listening_sockets.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,7 +17,7 @@
 #include "core/status/try.h"
 #include "core/text/host_port.h"
 
-namespace voxloc::server {
+namespace voxloc {
 namespace {
 
 int PortOf(int fd) {
@@ -110,4 +110,4 @@ void ListeningSockets::Close() {
   fds_.clear();
 }
 
-}  // namespace voxloc::server
+}  // namespace voxloc

@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "server/network/http_listener.h"
+#include "core/http/http_listener.h"
 
-namespace voxloc::server {
+namespace voxloc {
 namespace {
 
 // By zlib's other half, which knows gzip's header and checks its CRC.
@@ -47,4 +47,4 @@ TEST(GzipTest, IsAcceptedAsTheHeaderSays) {
 }
 
 }  // namespace
-}  // namespace voxloc::server
+}  // namespace voxloc

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HttpListener: a small HTTP server for probes and scrapes, independent of gRPC. It serves GET and
-// HEAD, one request per connection, from functions of the path; it serves no files.
+// HttpListener: a small HTTP server for probes, scrapes and pages that are kept up to date,
+// independent of gRPC. It serves GET and HEAD, one request per connection, from functions of the
+// request; it serves no files.
 //
 // One thread polls all connections, so silent or slow clients delay nobody: each has deadlines, and
 // at the limit of connections the oldest one without a whole request is evicted for a new one.
+//
+// A response may be a stream of server-sent events (HTML Standard, 9.2), which stays open. All
+// streams get what Publish is called with. Thread-safe.
 
-#ifndef VOXLOC_SERVER_NETWORK_HTTP_LISTENER_H_
-#define VOXLOC_SERVER_NETWORK_HTTP_LISTENER_H_
+#ifndef VOXLOC_CORE_HTTP_HTTP_LISTENER_H_
+#define VOXLOC_CORE_HTTP_HTTP_LISTENER_H_
 
 #include <chrono>
 #include <cstddef>
@@ -26,14 +30,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "server/network/listening_sockets.h"
+#include "core/http/listening_sockets.h"
 
-namespace voxloc::server {
+namespace voxloc {
 
 // As far as probes and scrapes need it, of HTTP/1.1 (RFC 9112).
 struct HttpRequest {
   std::string method;
   std::string path;  // decoded, without the query: "/readyz"
+  std::string host;  // of the header Host, as it came; empty: there is none
   bool accepts_gzip = false;
 };
 
@@ -41,6 +46,10 @@ struct HttpResponse {
   int status = 200;
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
+  std::string headers = "";  // more of them, each ended by "\r\n"
+  // Of GET: instead of `body`, the events that Publish is called with, until the client closes the
+  // connection.
+  bool streams_events = false;
 };
 
 // In gzip's format (RFC 1952). nullopt: there is no memory for it.
@@ -53,9 +62,9 @@ struct HttpResponse {
 // Called until the listener is destroyed. What they refer to must outlive the listener.
 struct HttpPages {
   // On the listener's thread: must not block. nullopt: `slow` has the page.
-  std::function<std::optional<HttpResponse>(const std::string& path)> quick;
+  std::function<std::optional<HttpResponse>(const HttpRequest& request)> quick;
   // On a thread of its own, one at a time.
-  std::function<HttpResponse(const std::string& path)> slow;
+  std::function<HttpResponse(const HttpRequest& request)> slow;
 };
 
 struct HttpLimits {
@@ -64,6 +73,11 @@ struct HttpLimits {
   std::chrono::milliseconds request_timeout{1000};
   // For the answer to be made and taken. Prometheus gives a scrape ten seconds by default.
   std::chrono::milliseconds answer_timeout{10'000};
+  // Of `max_connections`; further streams are answered with 503.
+  size_t max_streams = 16;
+  // A stream gets a comment after this time without an event, so that proxies keep it open and
+  // clients that have gone are noticed. The HTML Standard recommends about 15 s.
+  std::chrono::milliseconds heartbeat{15'000};
 };
 
 class HttpListener {
@@ -79,11 +93,23 @@ class HttpListener {
 
   [[nodiscard]] int port() const { return sockets_.port(); }
 
+  // Sends an event to every stream; `name` and `data` have one line each. A stream that begins
+  // later gets the newest event of each name first. One that has not taken the event before yet
+  // gets only the newest of each name then, in the order in which they were published; one that
+  // takes nothing within the answer's timeout is closed.
+  void Publish(const std::string& name, absl::string_view data);
+
  private:
   using Clock = std::chrono::steady_clock;
   struct Connection;
   // By their numbers, which grow: the oldest first.
   using Connections = std::map<uint64_t, std::unique_ptr<Connection>>;
+
+  struct Event {
+    uint64_t number = 0;  // rises with each Publish
+    std::shared_ptr<const std::string> text;
+  };
+  using Events = std::map<std::string, Event>;  // the newest one of each name
 
   struct SlowRequest {
     uint64_t connection = 0;
@@ -99,7 +125,11 @@ class HttpListener {
   void EvictConnection();
   void Step(uint64_t number, Connection& connection);
   void Answer(uint64_t number, Connection& connection);
-  void SendSlowAnswers();
+  void Reply(Connection& connection, const HttpRequest& request, HttpResponse response);
+  void HandleWake();
+  void SendNextEvent(Connection& connection) const;
+  // It is over: closes the connection, or sends a heartbeat.
+  void HandleDeadline(Connection& connection) const;
   void Drop(Connections::iterator connection);
 
   // On the other thread.
@@ -108,8 +138,9 @@ class HttpListener {
   ListeningSockets sockets_;
   const HttpPages pages_;
   const HttpLimits limits_;
-  const int wake_fd_;  // readable: slow answers are there, or it is the end
+  const int wake_fd_;  // readable: slow answers or events are there, or it is the end
   Connections connections_;
+  Events events_;  // as of the last wake
   uint64_t last_number_ = 0;
   Clock::time_point accept_at_;  // not before: there was no descriptor
 
@@ -117,10 +148,12 @@ class HttpListener {
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<SlowRequest> slow_requests_ ABSL_GUARDED_BY(mutex_);  // at most one a connection
   std::vector<std::pair<uint64_t, std::string>> slow_answers_ ABSL_GUARDED_BY(mutex_);
+  Events published_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_event_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread slow_thread_;
   std::thread thread_;
 };
 
-}  // namespace voxloc::server
+}  // namespace voxloc
 
-#endif  // VOXLOC_SERVER_NETWORK_HTTP_LISTENER_H_
+#endif  // VOXLOC_CORE_HTTP_HTTP_LISTENER_H_

@@ -2,15 +2,15 @@
 //
 // The name and the priority of the calling thread.
 
-#ifndef VOXLOC_SERVER_SCHEDULING_THIS_THREAD_H_
-#define VOXLOC_SERVER_SCHEDULING_THIS_THREAD_H_
+#ifndef VOXLOC_CORE_PARALLEL_THIS_THREAD_H_
+#define VOXLOC_CORE_PARALLEL_THIS_THREAD_H_
 
 #include <pthread.h>
 #include <sys/resource.h>
 
 #include <string>
 
-namespace voxloc::server {
+namespace voxloc {
 
 // For debuggers and `top -H`; Linux keeps 15 characters.
 inline void SetThreadName(const std::string& name) {
@@ -25,6 +25,6 @@ inline void LowerThreadPriority() {
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNiceness));
 }
 
-}  // namespace voxloc::server
+}  // namespace voxloc
 
-#endif  // VOXLOC_SERVER_SCHEDULING_THIS_THREAD_H_
+#endif  // VOXLOC_CORE_PARALLEL_THIS_THREAD_H_
