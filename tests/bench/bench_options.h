@@ -42,6 +42,7 @@ struct Command {
 [[nodiscard]] Command AddCoverageCommand(CLI::App& program);
 [[nodiscard]] Command AddEstimateCommand(CLI::App& program);
 [[nodiscard]] Command AddMapFitCommand(CLI::App& program);
+[[nodiscard]] Command AddMapUpdateCommand(CLI::App& program);
 [[nodiscard]] Command AddProtectionCommand(CLI::App& program);
 [[nodiscard]] Command AddQualityCommand(CLI::App& program);
 [[nodiscard]] Command AddRecoveryCommand(CLI::App& program);

@@ -532,6 +532,27 @@ class MapFit:
             number(row["sample_ms"], 1e-3, 60e3, "sample_ms")
 
 
+class MapUpdate:
+    @staticmethod
+    def arguments(_):
+        return ["--towns", "1", "--first-seed", "3", "--passes", "5", "--every", "4", "--size", "100",
+                "--drive", "8", "--sensor", "spinning-16", "--sample-every", "1"]
+
+    @staticmethod
+    def check(result, _):
+        demand([row["pass"] for row in result["rows"]] == [4, 5], "the passes")
+        demand(result["rows"][0]["tiles"] == 0, "a proposal by four passes")
+        for row in result["rows"]:
+            keys(row, "town pass scans tiles unconfirmed_tiles dropped_passes new_points median_m p95_m "
+                 "transient recalled ghosts_left error_old_m error_new_m error_fresh_m scan_ms "
+                 "votes_memory_bytes", "row")
+            number(row["scans"], 4 * row["pass"], 8 * row["pass"], "scans")
+            number(row["tiles"], 0, 100, "tiles")
+            number(row["scan_ms"], 1e-3, 60e3, "scan_ms")
+            for share in ("transient", "recalled", "ghosts_left"):
+                number(row[share], 0, 1, share)
+
+
 class Sweep:
     @staticmethod
     def arguments(drive):
@@ -617,6 +638,7 @@ COMMANDS = {
     "gpu-rows-on-cpu": [GpuRowsOnCpu],
     "initial-pose": [InitialPose],
     "map-fit": [MapFit],
+    "map-update": [MapUpdate],
     "protection": [Protection],
     "quality": [Quality],
     "recovery": [Recovery],

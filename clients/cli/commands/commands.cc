@@ -47,6 +47,7 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, std
   AddMapCopyCommands(map, chosen);
   AddMapCellsCommand(map, chosen);
   AddMapDiffCommand(map, chosen);
+  AddMapProposeCommand(map, chosen);
   AddMapViewCommand(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);

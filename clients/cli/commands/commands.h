@@ -71,6 +71,7 @@ void AddMapCommands(CLI::App* parent, Work* chosen);
 void AddMapCopyCommands(CLI::App* parent, Work* chosen);
 void AddMapCellsCommand(CLI::App* parent, Work* chosen);
 void AddMapDiffCommand(CLI::App* parent, Work* chosen);
+void AddMapProposeCommand(CLI::App* parent, Work* chosen);
 void AddMapViewCommand(CLI::App* parent, Work* chosen);
 // admin sessions, config, log-level, drain, undrain and captures.
 void AddAdminCommands(CLI::App* parent, Work* chosen);

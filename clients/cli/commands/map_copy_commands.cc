@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,8 +26,6 @@
 namespace voxloc::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 // About 70 s: a server that is restarted is back by then.
 constexpr int kMaxAttempts = 20;
 
@@ -47,14 +43,7 @@ class Export {
 
   absl::StatusOr<ExitCode> Run() {
     VOXLOC_TRY(Describe());
-    // A manifest marks a complete export: remove it until this one is complete.
-    std::error_code error;
-    fs::create_directories(TilesDirectory(options_.directory), error);
-    if (!error) fs::remove(ManifestPath(options_.directory), error);
-    if (error) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(options_.directory, " cannot be written: ", error.message()));
-    }
+    VOXLOC_TRY(BeginManifest(options_.directory));
     bar_.emplace(absl::StrCat("exporting ", options_.map), "tiles", manifest_.tiles.size());
     for (ManifestTile& tile : manifest_.tiles) {
       const absl::StatusOr<PointCloud> cloud = ReadManifestTile(options_.directory, tile);

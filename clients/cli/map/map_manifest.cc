@@ -132,6 +132,17 @@ std::string TileFileName(const std::string& tile_id) {
 std::string ManifestPath(const std::string& directory) { return directory + "/manifest.json"; }
 std::string TilesDirectory(const std::string& directory) { return directory + "/tiles"; }
 
+absl::Status BeginManifest(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(TilesDirectory(directory), error);
+  if (!error) std::filesystem::remove(ManifestPath(directory), error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(directory, " cannot be written: ", error.message()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteManifest(const std::string& directory, const MapManifest& manifest) {
   VOXLOC_TRY(WriteProjector(directory, manifest.frame));
   Json origin;  // null: none is known

@@ -53,6 +53,10 @@ struct MapManifest {
 [[nodiscard]] std::string ManifestPath(const std::string& directory);
 [[nodiscard]] std::string TilesDirectory(const std::string& directory);
 
+// Makes the directories where they are missing. A manifest marks a complete map, so one that is
+// there is removed until WriteManifest. InvalidArgument: they cannot be written.
+[[nodiscard]] absl::Status BeginManifest(const std::string& directory);
+
 // With the projector's file. Each appears whole or not at all, the manifest last.
 [[nodiscard]] absl::Status WriteManifest(const std::string& directory, const MapManifest& manifest);
 

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `voxloc map propose` of a yard between houses, one of which its map does not have, on the disk or
+// in a map service in the test's process.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/map/map_manifest.h"
+#include "clients/sim/lidar.h"
+#include "clients/sim/world.h"
+#include "core/cloud/io/cloud_file.h"
+#include "tests/clients/cpp/fake_maps.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc::cli {
+namespace {
+
+using ::nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr size_t kDrives = 5;
+constexpr int kScans = 8;
+
+sim::Solid Box(const Eigen::Vector3d& low, const Eigen::Vector3d& high) {
+  sim::Solid solid;
+  solid.center = 0.5 * (low + high);
+  solid.half_extent = 0.5 * (high - low);
+  return solid;
+}
+
+// A floor, and houses around a yard of 40 m x 16 m. The last solid is the new house.
+std::vector<sim::Solid> Yard() {
+  std::vector<sim::Solid> solids = {
+      Box({-25, -15, -1}, {25, 15, 0}), Box({-25, 8, 0}, {-8, 12, 6}),
+      Box({-6, 9, 0}, {10, 12, 7}),     Box({12, 8.5, 0}, {25, 12, 5}),
+      Box({-25, -12, 0}, {-3, -8, 6}),  Box({-1, -12, 0}, {25, -9, 6}),
+      Box({-25, -8, 0}, {-20, 8, 6}),   Box({20, -8, 0}, {25, 8, 6})};
+  solids.push_back(Box({3, 5, 0}, {9, 8, 5}));
+  return solids;
+}
+
+// A point every 0.2 m of the faces of the solids.
+PointCloud Sample(const std::vector<sim::Solid>& solids) {
+  constexpr double kSpacingM = 0.2;
+  PointCloud cloud;
+  for (const sim::Solid& solid : solids) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const int u = (axis + 1) % 3;
+      const int v = (axis + 2) % 3;
+      for (const double side : {-1.0, 1.0}) {
+        for (double a = -solid.half_extent[u]; a <= solid.half_extent[u]; a += kSpacingM) {
+          for (double b = -solid.half_extent[v]; b <= solid.half_extent[v]; b += kSpacingM) {
+            Eigen::Vector3d point = solid.center;
+            point[axis] += side * solid.half_extent[axis];
+            point[u] += a;
+            point[v] += b;
+            cloud.PushBack(static_cast<float>(point.x()), static_cast<float>(point.y()),
+                           static_cast<float>(point.z()));
+          }
+        }
+      }
+    }
+  }
+  return cloud;
+}
+
+class MapProposeCommand : public ::testing::Test {
+ protected:
+  MapProposeCommand() : server_(maps_.Behaviour()) {
+    std::vector<sim::Solid> old = Yard();
+    old.pop_back();
+    EXPECT_TRUE(WritePcd(scratch_.Path("map/yard.pcd"), Sample(old)).ok());
+    json drives = json::array();
+    for (size_t drive = 0; drive < kDrives; ++drive) drives.push_back(WriteDrive(drive));
+    drives_ = scratch_.Write("drives.json", drives.dump());
+  }
+
+  json WriteDrive(size_t drive) const {
+    const sim::Scene scene(sim::Ground(1.0), Yard());
+    const sim::RayCaster caster(scene);
+    sim::LidarOptions options;
+    options.seed = drive + 1;
+    options.rings = 16;
+    options.azimuth_steps = 720;
+    const sim::Lidar lidar(options);
+    const std::string folder = absl::StrCat("drive", drive);
+    std::string poses;
+    for (int i = 0; i < kScans; ++i) {
+      Pose pose;
+      pose.translation = {2.0 * i - 6.0, 0.3 * static_cast<double>(drive) - 1.0, 2.0};
+      const auto number = static_cast<uint64_t>(i);
+      EXPECT_TRUE(WritePcd(scratch_.Path(absl::StrCat(folder, "/", i, ".pcd")),
+                           lidar.Scan(caster, pose, number))
+                      .ok());
+      absl::StrAppend(&poses, "1 0 0 ", pose.translation.x(), " 0 1 0 ", pose.translation.y(),
+                      " 0 0 1 ", pose.translation.z(), "\n");
+    }
+    return {{"vehicle", absl::StrCat("bus-", drive % 2)},
+            {"scans", folder},
+            {"poses", scratch_.Write(folder + ".txt", poses)},
+            {"start_s", 7200.0 * static_cast<double>(drive)}};
+  }
+
+  absl::Status Run(std::vector<std::string> arguments, const std::string& command = "propose") {
+    const std::string out = scratch_.Path("result.json");
+    arguments.insert(arguments.begin(), {"map", command});
+    arguments.insert(arguments.end(), {"--json", out, "--server", server_.address()});
+    const ParsedCommandLine parsed = ParseCommandLine(arguments);
+    if (!parsed.work) return absl::InvalidArgumentError(parsed.error);
+    const absl::StatusOr<ExitCode> code = parsed.work();
+    if (!code.ok()) return code.status();
+    std::ifstream file(out);
+    result_ = json::parse(file, nullptr, false);
+    return absl::OkStatus();
+  }
+
+  const ScratchDir scratch_;
+  client::FakeMaps maps_;
+  client::FakeServer server_;
+  std::string drives_;
+  json result_;
+};
+
+TEST_F(MapProposeCommand, WritesTheMapWithTheNewHouseAndTheEvidence) {
+  const std::string proposal = scratch_.Path("proposal");
+  ASSERT_TRUE(Run({scratch_.Path("map"), drives_, proposal}).ok());
+  ASSERT_EQ(result_["tiles"].size(), 1U);
+  const json& tile = result_["tiles"][0];
+  EXPECT_EQ(tile["tile"], "yard");
+  EXPECT_EQ(tile["drives"].size(), kDrives);
+  EXPECT_EQ(tile["vehicles"], json({"bus-0", "bus-1"}));
+  EXPECT_GT(tile["held_out"]["scans"], 0);
+  EXPECT_GT(tile["held_out"]["score_after"], tile["held_out"]["score_before"]);
+  std::ifstream file(proposal + "/evidence.json");
+  const json evidence = json::parse(file, nullptr, false);
+  EXPECT_EQ(evidence["tiles"], result_["tiles"]);
+
+  const auto manifest = ReadManifest(proposal);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  ASSERT_EQ(manifest->tiles.size(), 1U);
+  const auto cloud = ReadManifestTile(proposal, manifest->tiles[0]);
+  ASSERT_TRUE(cloud.ok()) << cloud.status();
+  // The front of the house, 6 m x 5 m with a point every 0.2 m.
+  size_t front = 0;
+  const size_t added = tile["points_added"].get<size_t>();
+  for (size_t i = cloud->size() - added; i < cloud->size(); ++i) {
+    const Eigen::Vector3d point = cloud->Point(i);
+    EXPECT_GT(point.x(), 2.8);
+    EXPECT_LT(point.x(), 9.2);
+    EXPECT_GT(point.y(), 4.9);
+    if (std::abs(point.y() - 5.0) < 0.05) ++front;
+  }
+  EXPECT_GT(front, 300U);
+}
+
+TEST_F(MapProposeCommand, WritesNothingWhereTooFewDrivesShowAChange) {
+  const std::string proposal = scratch_.Path("proposal");
+  ASSERT_TRUE(Run({scratch_.Path("map"), drives_, proposal, "--min-passes", "6"}).ok());
+  EXPECT_TRUE(result_["tiles"].empty());
+  EXPECT_FALSE(ReadManifest(proposal).ok());
+}
+
+TEST_F(MapProposeCommand, StagesTheNewTilesOnTheRevisionThatTheyWereMadeFrom) {
+  EXPECT_TRUE(WritePcd(scratch_.Path("map/far.pcd"), Sample({Box({400, 0, 0}, {404, 4, 4})})).ok());
+  ASSERT_TRUE(Run({"--map", "town", scratch_.Path("map")}, "load").ok());
+  const client::FakeMaps::Tiles before = maps_.tiles();
+  ASSERT_EQ(before.size(), 2U);
+  ASSERT_TRUE(Run({"town", drives_, scratch_.Path("proposal"), "--canary", "bus-7"}).ok());
+  EXPECT_EQ(result_["map"], "town@1");
+  ASSERT_EQ(maps_.revisions().size(), 2U);
+  const v1::MapRevision staged = maps_.revisions()[1].info;
+  EXPECT_EQ(staged.state(), v1::REVISION_STATE_STAGED);
+  EXPECT_EQ(staged.comment(), "voxloc map propose: tiles 1, drives 5, vehicles 2");
+  EXPECT_EQ(staged.canary_vehicles(0), "bus-7");
+  EXPECT_EQ(maps_.record().begin.base_revision(), 1U);
+  EXPECT_EQ(maps_.tiles().at("far"), before.at("far"));
+  EXPECT_NE(maps_.tiles().at("yard"), before.at("yard"));
+  const auto manifest = ReadManifest(scratch_.Path("proposal"));
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_EQ(manifest->revision, 1U);
+  EXPECT_EQ(manifest->tiles.size(), 2U);
+}
+
+TEST_F(MapProposeCommand, StagesMapsOfTheServerOnly) {
+  const absl::Status status =
+      Run({scratch_.Path("map"), drives_, scratch_.Path("proposal"), "--stage"});
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--stage and --canary must come with"));
+}
+
+TEST_F(MapProposeCommand, NamesTheDriveThatIsWrong) {
+  const auto error_of = [&](const std::string& text) {
+    return std::string(
+        Run({scratch_.Path("map"), scratch_.Write("wrong.json", text), scratch_.Path("proposal")})
+            .message());
+  };
+  EXPECT_THAT(error_of("{}"), HasSubstr("wrong.json, drive 1: it must be a list of drives"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("lists no drive"));
+  EXPECT_THAT(error_of(R"([{"vehicle": "a"}])"),
+              HasSubstr("drive 1: it must have 'scans' and 'poses', or 'bag'"));
+  EXPECT_THAT(error_of(R"([{"vehicle": "a", "scans": "b", "poses": "c"}])"),
+              HasSubstr("it must have 'start_s'"));
+  EXPECT_THAT(error_of(R"([{"vehicle": "a", "scnas": "b"}])"), HasSubstr("'scnas' is not known"));
+}
+
+}  // namespace
+}  // namespace voxloc::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scans of a pass through a simulated town whose map is as the town is, so that the poses that they
+// were aligned at are right.
+
+#include "core/map_update/scan_motions.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tests/support/aged_town.h"
+#include "tests/support/engine_test.h"
+
+namespace voxloc {
+namespace {
+
+class ScanMotionsTest : public EngineTest {
+ protected:
+  void SetUp() override {
+    AgedTownOptions options;
+    options.seed = 92;
+    options.size_m = 100.0;
+    options.drive_s = 8.0;
+    options.missing_structures = options.moved_structures = options.drift_sigma_m = 0.0;
+    auto town = AgedTown::Make(engine(), profile_, options);
+    ASSERT_TRUE(town.ok()) << town.status();
+    ASSERT_TRUE((*town)->Drive().ok());
+    for (const UpdateScan& scan : (*town)->scans()) {
+      scans_.push_back({scan.points_base, scan.map_T_base});
+    }
+    ASSERT_GT(scans_.size(), 10U);
+  }
+
+  const Profile profile_ = PreciseProfile();
+  std::vector<PlacedScan> scans_;
+};
+
+VOXLOC_INSTANTIATE_ON_ENGINES(ScanMotionsTest);
+
+TEST_P(ScanMotionsTest, AgreeWithTheAlignedPosesWhateverTheGuess) {
+  std::vector<PlacedScan> guessed = scans_;
+  for (size_t i = 0; i < guessed.size(); i += 2) guessed[i].map_T_base.translation.y() += 0.3;
+  const auto motions = MeasureMotions(engine(), profile_, guessed);
+  ASSERT_TRUE(motions.ok()) << motions.status();
+  ASSERT_EQ(motions->size(), scans_.size());
+  EXPECT_FALSE(motions->back().has_value());
+  std::vector<double> errors;
+  for (size_t i = 0; i + 1 < scans_.size(); ++i) {
+    if (!(*motions)[i].has_value()) continue;
+    errors.push_back(TranslationDistance(
+        *(*motions)[i], scans_[i].map_T_base.Inverse() * scans_[i + 1].map_T_base));
+  }
+  ASSERT_GT(errors.size(), scans_.size() / 2);
+  std::sort(errors.begin(), errors.end());
+  EXPECT_LT(errors[errors.size() / 2], 0.04);
+}
+
+TEST_P(ScanMotionsTest, AreNotKnownBetweenScansFarApart) {
+  PlacedScan far = scans_[0];
+  far.map_T_base.translation.x() += 16.0;
+  const std::vector<PlacedScan> two = {scans_[0], far};
+  const auto motions = MeasureMotions(engine(), profile_, two);
+  ASSERT_TRUE(motions.ok()) << motions.status();
+  EXPECT_FALSE((*motions)[0].has_value());
+}
+
+}  // namespace
+}  // namespace voxloc
