@@ -165,7 +165,7 @@ class Proposer {
   absl::Status MeasurePasses() {
     motions_.resize(poses_.size());
     for (const std::vector<size_t>& scans : UsedByPass()) {
-      std::vector<PlacedScan> placed;
+      std::vector<ScanInPass> placed;
       for (const size_t scan : scans) {
         placed.push_back({request_.scans[scan].points_base, poses_[scan]});
       }

@@ -90,12 +90,12 @@ std::vector<Eigen::Vector3d> NewPoints::Thin(absl::Span<const size_t> chosen,
 }
 
 double SpacingOf(const PointCloud& cloud_map) {
-  constexpr double kCubeM = 0.5;
+  constexpr double kSampleM = 0.5;
   FlatTable<CellKey, uint32_t> places;
   std::vector<uint32_t> counts;
   for (size_t i = 0; i < cloud_map.size(); ++i) {
     if (!cloud_map.IsFinite(i)) continue;
-    const CellKey key = CellOf(cloud_map.Point(i), kCubeM);
+    const CellKey key = CellOf(cloud_map.Point(i), kSampleM);
     if (places.Find(key) == nullptr) {
       places.Insert(key, static_cast<uint32_t>(counts.size()));
       counts.push_back(0);
@@ -105,7 +105,7 @@ double SpacingOf(const PointCloud& cloud_map) {
   if (counts.empty()) return 0.0;
   const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
   std::nth_element(counts.begin(), middle, counts.end());
-  return kCubeM / std::sqrt(static_cast<double>(*middle));
+  return kSampleM / std::sqrt(static_cast<double>(*middle));
 }
 
 }  // namespace voxloc

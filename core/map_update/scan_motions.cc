@@ -19,7 +19,7 @@ constexpr size_t kMotionsABatch = 16;
 }  // namespace
 
 absl::StatusOr<std::vector<std::optional<Pose>>> MeasureMotions(
-    Engine& engine, const Profile& profile, absl::Span<const PlacedScan> scans) {
+    Engine& engine, const Profile& profile, absl::Span<const ScanInPass> scans) {
   const std::vector<CellStatistics> statistics = RequiredStatistics({profile});
   const auto align = [&](size_t map, size_t scan) -> absl::StatusOr<AlignJob> {
     AlignJob job;

@@ -18,7 +18,7 @@
 
 namespace voxloc {
 
-struct PlacedScan {
+struct ScanInPass {
   std::shared_ptr<const PointCloud> points_base;
   Pose map_T_base;  // about, to half a metre
 };
@@ -27,7 +27,7 @@ struct PlacedScan {
 // with a map of this one. nullopt: they are too far apart, or do not fit each other; and of the
 // last one. ResourceExhausted: memory runs out.
 [[nodiscard]] absl::StatusOr<std::vector<std::optional<Pose>>> MeasureMotions(
-    Engine& engine, const Profile& profile, absl::Span<const PlacedScan> scans);
+    Engine& engine, const Profile& profile, absl::Span<const ScanInPass> scans);
 
 }  // namespace voxloc
 

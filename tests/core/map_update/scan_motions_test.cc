@@ -35,13 +35,13 @@ class ScanMotionsTest : public EngineTest {
   }
 
   const Profile profile_ = PreciseProfile();
-  std::vector<PlacedScan> scans_;
+  std::vector<ScanInPass> scans_;
 };
 
 VOXLOC_INSTANTIATE_ON_ENGINES(ScanMotionsTest);
 
 TEST_P(ScanMotionsTest, AgreeWithTheAlignedPosesWhateverTheGuess) {
-  std::vector<PlacedScan> guessed = scans_;
+  std::vector<ScanInPass> guessed = scans_;
   for (size_t i = 0; i < guessed.size(); i += 2) guessed[i].map_T_base.translation.y() += 0.3;
   const auto motions = MeasureMotions(engine(), profile_, guessed);
   ASSERT_TRUE(motions.ok()) << motions.status();
@@ -59,9 +59,9 @@ TEST_P(ScanMotionsTest, AgreeWithTheAlignedPosesWhateverTheGuess) {
 }
 
 TEST_P(ScanMotionsTest, AreNotKnownBetweenScansFarApart) {
-  PlacedScan far = scans_[0];
+  ScanInPass far = scans_[0];
   far.map_T_base.translation.x() += 16.0;
-  const std::vector<PlacedScan> two = {scans_[0], far};
+  const std::vector<ScanInPass> two = {scans_[0], far};
   const auto motions = MeasureMotions(engine(), profile_, two);
   ASSERT_TRUE(motions.ok()) << motions.status();
   EXPECT_FALSE((*motions)[0].has_value());
