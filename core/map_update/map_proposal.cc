@@ -70,8 +70,8 @@ class Proposer {
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
     VOXLOC_ASSIGN_OR_RETURN(changed_, FindChanged(*old_map_, all));
     if (changed_.empty()) return std::move(proposal_);
-    VOXLOC_ASSIGN_OR_RETURN(const auto united, ComposeWith(MakeClouds(/*with_new=*/true)));
-    VOXLOC_ASSIGN_OR_RETURN(const auto remaining, ComposeWith(MakeClouds(/*with_new=*/false)));
+    VOXLOC_ASSIGN_OR_RETURN(const auto united, ComposeWith(RemakeTiles(/*with_new=*/true)));
+    VOXLOC_ASSIGN_OR_RETURN(const auto remaining, ComposeWith(RemakeTiles(/*with_new=*/false)));
     std::vector<size_t> tiles;
     for (const ChangedTile& changed : changed_) tiles.push_back(changed.tile);
     KeepScansNear(tiles);
@@ -83,7 +83,12 @@ class Proposer {
   }
 
  private:
-  using Clouds = std::vector<std::pair<size_t, PointCloud>>;  // of tiles that differ from the map's
+  // A tile that differs from the map's.
+  struct RemadeTile {
+    size_t tile = 0;
+    PointCloud cloud_map;
+    size_t points_removed = 0;
+  };
 
   absl::Status BuildOldMap() {
     PointCloud all;
@@ -97,10 +102,11 @@ class Proposer {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> ComposeWith(const Clouds& clouds) {
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> ComposeWith(
+      const std::vector<RemadeTile>& remade) {
     auto residents = residents_;
-    for (const auto& [tile, cloud] : clouds) {
-      VOXLOC_ASSIGN_OR_RETURN(residents[tile], engine_.BuildTile(cloud, statistics_));
+    for (const RemadeTile& tile : remade) {
+      VOXLOC_ASSIGN_OR_RETURN(residents[tile.tile], engine_.BuildTile(tile.cloud_map, statistics_));
     }
     return engine_.Compose(residents, statistics_, old_map_.get());
   }
@@ -279,7 +285,7 @@ class Proposer {
   }
 
   // The changed tiles without what is gone, and with what is new or without.
-  [[nodiscard]] Clouds MakeClouds(bool with_new) const {
+  [[nodiscard]] std::vector<RemadeTile> RemakeTiles(bool with_new) const {
     std::vector<CellKey> added;
     for (const ChangedTile& changed : changed_) {
       added.insert(added.end(), changed.added.begin(), changed.added.end());
@@ -290,17 +296,22 @@ class Proposer {
         if (!IsHeldOut(scan)) points.Add(VotingPointsOf(scan));
       }
     }
-    Clouds clouds;
+    std::vector<RemadeTile> remade;
     size_t number = 0;
     for (const ChangedTile& changed : changed_) {
       const PointCloud& old = *request_.tiles[changed.tile].cloud_map;
       FlatTable<CellKey, uint8_t> gone;
       for (const CellKey& key : changed.gone) gone.Insert(key, 1);
-      PointCloud cloud;
+      RemadeTile& tile = remade.emplace_back();
+      tile.tile = changed.tile;
+      PointCloud& cloud = tile.cloud_map;
       cloud.origin = old.origin;
       for (size_t i = 0; i < old.size(); ++i) {
-        if (old.IsFinite(i) && gone.Find(CellOf(old.Point(i), kCubeM)) != nullptr) continue;
-        cloud.PushBack(old.x[i], old.y[i], old.z[i]);
+        if (old.IsFinite(i) && gone.Find(CellOf(old.Point(i), kCubeM)) != nullptr) {
+          ++tile.points_removed;
+        } else {
+          cloud.PushBack(old.x[i], old.y[i], old.z[i]);
+        }
       }
       std::vector<size_t> chosen(changed.added.size());
       for (size_t& cube : chosen) cube = number++;
@@ -309,14 +320,13 @@ class Proposer {
         const Eigen::Vector3f offset = (point - cloud.origin).cast<float>();
         cloud.PushBack(offset.x(), offset.y(), offset.z());
       }
-      clouds.emplace_back(changed.tile, std::move(cloud));
     }
-    return clouds;
+    return remade;
   }
 
   absl::Status MakeProposals() {
-    Clouds clouds = MakeClouds(/*with_new=*/true);
-    VOXLOC_ASSIGN_OR_RETURN(const auto new_map, ComposeWith(clouds));
+    std::vector<RemadeTile> remade = RemakeTiles(/*with_new=*/true);
+    VOXLOC_ASSIGN_OR_RETURN(const auto new_map, ComposeWith(remade));
     std::vector<size_t> held_out;
     for (const size_t scan : UsedScans()) {
       if (IsHeldOut(scan)) held_out.push_back(scan);
@@ -354,22 +364,12 @@ class Proposer {
       }
       tile.held_out.before /= static_cast<double>(tile.held_out.scans);
       tile.held_out.after /= static_cast<double>(tile.held_out.scans);
-      tile.cloud_map = std::move(clouds[i].second);
-      tile.points_removed = CountIn(old, changed.gone);
+      tile.cloud_map = std::move(remade[i].cloud_map);
+      tile.points_removed = remade[i].points_removed;
       tile.points_added = tile.cloud_map.size() + tile.points_removed - old.size();
       proposal_.tiles.push_back(std::move(tile));
     }
     return absl::OkStatus();
-  }
-
-  [[nodiscard]] static size_t CountIn(const PointCloud& cloud, const std::vector<CellKey>& cubes) {
-    FlatTable<CellKey, uint8_t> table;
-    for (const CellKey& key : cubes) table.Insert(key, 1);
-    size_t count = 0;
-    for (size_t i = 0; i < cloud.size(); ++i) {
-      if (cloud.IsFinite(i) && table.Find(CellOf(cloud.Point(i), kCubeM)) != nullptr) ++count;
-    }
-    return count;
   }
 
   Engine& engine_;
