@@ -92,18 +92,6 @@ class CudaEngine : public Engine {
         tracking_(resources, kMaxTrackingCalls, Priority::kHigh),
         other_(WithBlockBudget(resources), kMaxOtherCalls, Priority::kLow) {}
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    const TraceRange range("align");
-    std::vector<AlignResult> results(jobs.size());
-    const absl::Status status = CatchOutOfMemory(
-        [&] { return TryAlign(jobs, results); },
-        [&] { return absl::StrCat("no memory to align ", jobs.size(), " scans"); });
-    if (!status.ok()) {
-      for (AlignResult& result : results) result.status = status;
-    }
-    return results;
-  }
-
   EngineInfo Info() const override {
     const cuda::DeviceProperties& properties = device_->properties();
     EngineInfo info;
@@ -180,6 +168,26 @@ class CudaEngine : public Engine {
     return cuda::CudaPackedJob::Make(job, scan_memory_);
   }
 
+  // Jobs of different classes in one call run one class after another, tracking first.
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
+    if (jobs.empty()) return absl::OkStatus();
+    const TraceRange range("align");
+    VOXLOC_TRY(device_->MakeCurrent());
+    std::vector<AlignEntry> entries;
+    entries.reserve(jobs.size());
+    for (const Priority priority : {Priority::kHigh, Priority::kLow}) {
+      entries.clear();
+      for (size_t i = 0; i < jobs.size(); ++i) {
+        if (PriorityOf(jobs[i].work_class) == priority) entries.push_back({&jobs[i], &results[i]});
+      }
+      if (entries.empty()) continue;
+      VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch,
+                              WorkspacesFor(priority).align.Acquire());
+      VOXLOC_TRY(batch->Run(entries));
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     const TraceRange range("score");
     VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map,
@@ -226,25 +234,6 @@ class CudaEngine : public Engine {
  private:
   Workspaces& WorkspacesFor(Priority priority) {
     return priority == Priority::kHigh ? tracking_ : other_;
-  }
-
-  // Jobs of different classes in one call run one class after another, tracking first.
-  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
-    if (jobs.empty()) return absl::OkStatus();
-    VOXLOC_TRY(device_->MakeCurrent());
-    std::vector<AlignEntry> entries;
-    entries.reserve(jobs.size());
-    for (const Priority priority : {Priority::kHigh, Priority::kLow}) {
-      entries.clear();
-      for (size_t i = 0; i < jobs.size(); ++i) {
-        if (PriorityOf(jobs[i].work_class) == priority) entries.push_back({&jobs[i], &results[i]});
-      }
-      if (entries.empty()) continue;
-      VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch,
-                              WorkspacesFor(priority).align.Acquire());
-      VOXLOC_TRY(batch->Run(entries));
-    }
-    return absl::OkStatus();
   }
 
   // Declared first, so that it outlives everything that gives memory back to it.

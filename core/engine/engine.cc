@@ -67,6 +67,20 @@ std::shared_ptr<const PackedJob> Engine::Pack(const AlignJob& job) {
   }
 }
 
+std::vector<AlignResult> Engine::Align(absl::Span<const AlignJob> jobs) {
+  std::vector<AlignResult> results(jobs.size());
+  Align(jobs, absl::MakeSpan(results));
+  return results;
+}
+
+void Engine::Align(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) {
+  const absl::Status status =
+      CatchOutOfMemory([&] { return DoAlign(jobs, results); },
+                       [&] { return absl::StrCat("no memory to align ", jobs.size(), " scans"); });
+  if (status.ok()) return;
+  for (AlignResult& result : results) result.status = status;
+}
+
 absl::StatusOr<ScoreResult> Engine::Score(const ScoreRequest& request) {
   return CatchOutOfMemory(
       [&]() -> absl::StatusOr<ScoreResult> {

@@ -82,8 +82,10 @@ class Engine {
 
   // One result a job, in their order. A job that runs out of memory has the status
   // ResourceExhausted; std::bad_alloc is thrown only where there is no memory for the results
-  // themselves. Engines catch it job by job.
-  [[nodiscard]] virtual std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) = 0;
+  // themselves.
+  [[nodiscard]] std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs);
+  // The same in place: as many results as jobs, each as constructed.
+  void Align(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results);
 
   // InvalidArgument: a scan without finite points, a pose that is not finite, a stage that
   // ValidateProfile refuses. FailedPrecondition: the map lacks the stage's cells. Cancelled,
@@ -126,6 +128,9 @@ class Engine {
     return absl::UnimplementedError("this engine copies no tiles");
   }
   virtual std::shared_ptr<const PackedJob> DoPack(const AlignJob& /*job*/) { return nullptr; }
+  // An error becomes the status of all results.
+  virtual absl::Status DoAlign(absl::Span<const AlignJob> jobs,
+                               absl::Span<AlignResult> results) = 0;
   virtual absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) = 0;
   virtual absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud,
                                                  const FilterOptions& options,

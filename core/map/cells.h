@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -114,7 +115,27 @@ class ResidentMap {
                                                                         const Eigen::Vector3d& min,
                                                                         const Eigen::Vector3d& max,
                                                                         size_t max_cells) const = 0;
+
+  // Of a map that several engines hold: the part of each, null where one has none. Empty: the map
+  // is of one engine.
+  [[nodiscard]] virtual absl::Span<const std::shared_ptr<const ResidentMap>> parts() const {
+    return {};
+  }
 };
+
+// The map itself, or the first of its parts, that is a `Map` of which `is_own` holds; null if none.
+template <typename Map, typename IsOwn>
+[[nodiscard]] const Map* FindOwnPart(const ResidentMap* map, const IsOwn& is_own) {
+  const auto own = [&is_own](const ResidentMap* part) {
+    const auto* const as_own = dynamic_cast<const Map*>(part);
+    return as_own != nullptr && is_own(*as_own) ? as_own : nullptr;
+  };
+  if (map == nullptr || map->parts().empty()) return own(map);
+  for (const std::shared_ptr<const ResidentMap>& part : map->parts()) {
+    if (const Map* const found = own(part.get()); found != nullptr) return found;
+  }
+  return nullptr;
+}
 
 }  // namespace voxloc
 

@@ -157,8 +157,9 @@ CudaMap::CudaMap(std::shared_ptr<Device> device, std::vector<std::shared_ptr<con
       layers_(std::move(layers)) {}
 
 absl::StatusOr<const CudaMap*> CudaMap::FromResident(const Device& device, const ResidentMap* map) {
-  const auto* const cuda_map = dynamic_cast<const CudaMap*>(map);
-  if (cuda_map == nullptr || cuda_map->device_.get() != &device) {
+  const CudaMap* const cuda_map = FindOwnPart<CudaMap>(
+      map, [&device](const CudaMap& part) { return part.device_.get() == &device; });
+  if (cuda_map == nullptr) {
     return absl::FailedPreconditionError("the map does not belong to this CUDA engine");
   }
   return cuda_map;

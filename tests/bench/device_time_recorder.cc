@@ -2,13 +2,16 @@
 
 #include "tests/bench/device_time_recorder.h"
 
+#include "core/status/try.h"
+
 namespace voxloc::bench {
 
-std::vector<AlignResult> DeviceTimeRecorder::Align(absl::Span<const AlignJob> jobs) {
-  if (!recording_.load()) return ForwardingEngine::Align(jobs);
+absl::Status DeviceTimeRecorder::DoAlign(absl::Span<const AlignJob> jobs,
+                                         absl::Span<AlignResult> results) {
+  if (!recording_.load()) return ForwardingEngine::DoAlign(jobs, results);
   std::vector<AlignJob> timed(jobs.begin(), jobs.end());
   for (AlignJob& job : timed) job.with_device_times = true;
-  std::vector<AlignResult> results = ForwardingEngine::Align(timed);
+  VOXLOC_TRY(ForwardingEngine::DoAlign(timed, results));
   std::optional<DeviceTimes> times;
   for (const AlignResult& result : results) {
     if (!result.device_times.has_value() || !result.device_times->first_of_launch) continue;
@@ -19,7 +22,7 @@ std::vector<AlignResult> DeviceTimeRecorder::Align(absl::Span<const AlignJob> jo
   }
   const absl::MutexLock lock(&mutex_);
   last_ = times;
-  return results;
+  return absl::OkStatus();
 }
 
 std::optional<DeviceTimes> DeviceTimeRecorder::LastCall() const {

@@ -24,7 +24,7 @@ class DeviceTimeRecorder : public ForwardingEngine {
   explicit DeviceTimeRecorder(Engine& engine) : ForwardingEngine(engine) {}
 
   void set_recording(bool timed) { recording_.store(timed); }
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override;
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override;
   // Sums over the launches of the last timed Align. Nullopt before the first, and for engines that
   // compute on the host.
   [[nodiscard]] std::optional<DeviceTimes> LastCall() const;

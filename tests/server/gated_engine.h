@@ -25,9 +25,9 @@ class GatedEngine : public ForwardingEngine {
                        std::unique_ptr<Engine> engine = MakeCpuEngine({1}))
       : ForwardingEngine(std::move(engine)), gate_(std::move(gate)), holds_(std::move(holds)) {}
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     if (holds_ == nullptr || holds_(jobs)) gate_->Pass(jobs.size());
-    return ForwardingEngine::Align(jobs);
+    return ForwardingEngine::DoAlign(jobs, results);
   }
 
  private:

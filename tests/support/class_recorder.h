@@ -27,9 +27,9 @@ class ClassRecorder : public ForwardingEngine {
  public:
   using ForwardingEngine::ForwardingEngine;
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     for (const AlignJob& job : jobs) Record(&RecordedClasses::align, job.work_class);
-    return ForwardingEngine::Align(jobs);
+    return ForwardingEngine::DoAlign(jobs, results);
   }
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     Record(&RecordedClasses::score, request.work_class);

@@ -47,8 +47,9 @@ class ForwardingEngine : public Engine {
   std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
     return engine_.Pack(job);
   }
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    return engine_.Align(jobs);
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
+    engine_.Align(jobs, results);
+    return absl::OkStatus();
   }
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     return engine_.Score(request);

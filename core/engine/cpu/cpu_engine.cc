@@ -143,7 +143,7 @@ class MapEvaluator : public PoseEvaluator {
 };
 
 absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const Stage> stages) {
-  const auto* cpu_map = dynamic_cast<const CpuMap*>(map);
+  const CpuMap* const cpu_map = FindOwnPart<CpuMap>(map, [](const CpuMap&) { return true; });
   if (cpu_map == nullptr) {
     return absl::FailedPreconditionError("the map does not belong to the CPU engine");
   }
@@ -154,19 +154,6 @@ absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const 
 class CpuEngine : public Engine {
  public:
   explicit CpuEngine(size_t threads) : pool_(threads) {}
-
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    std::vector<AlignResult> results(jobs.size());
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      const size_t threads = ThreadsFor(jobs[i], jobs.size());
-      if (threads == 1) continue;
-      SpinTeam::Run(&pool_, threads, [&](SpinTeam& team) { AlignOne(jobs[i], &team, results[i]); });
-    }
-    pool_.ParallelFor(jobs.size(), [&](size_t i) {
-      if (ThreadsFor(jobs[i], jobs.size()) == 1) AlignOne(jobs[i], nullptr, results[i]);
-    });
-    return results;
-  }
 
   EngineInfo Info() const override {
     EngineInfo info;
@@ -250,6 +237,18 @@ class CpuEngine : public Engine {
   absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
                                          WorkClass /*work_class*/) override {
     return FilterCloud(cloud, options);
+  }
+
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const size_t threads = ThreadsFor(jobs[i], jobs.size());
+      if (threads == 1) continue;
+      SpinTeam::Run(&pool_, threads, [&](SpinTeam& team) { AlignOne(jobs[i], &team, results[i]); });
+    }
+    pool_.ParallelFor(jobs.size(), [&](size_t i) {
+      if (ThreadsFor(jobs[i], jobs.size()) == 1) AlignOne(jobs[i], nullptr, results[i]);
+    });
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(

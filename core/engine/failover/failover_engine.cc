@@ -55,13 +55,14 @@ bool FailoverEngine::FailOverFrom(size_t engine) const {
   }
 }
 
-std::vector<AlignResult> FailoverEngine::Align(absl::Span<const AlignJob> jobs) {
+absl::Status FailoverEngine::DoAlign(absl::Span<const AlignJob> jobs,
+                                     absl::Span<AlignResult> results) {
   const size_t engine = takeovers();
-  std::vector<AlignResult> results = engines_[engine]->Align(jobs);
+  engines_[engine]->Align(jobs, results);
   const bool failed = std::any_of(results.begin(), results.end(),
                                   [](const AlignResult& result) { return !result.status.ok(); });
   if (failed) FailOverFrom(engine);
-  return results;
+  return absl::OkStatus();
 }
 
 EngineInfo FailoverEngine::Info() const {

@@ -42,8 +42,6 @@ class FailoverEngine : public Engine {
   // The errors of the failed engines, for logs. Empty: none has failed.
   [[nodiscard]] std::string note() const;
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override;
-
   // Of the active engine. After a failover, `parts` also lists the devices of the failed engines,
   // as they were at the start and marked as not healthy.
   [[nodiscard]] EngineInfo Info() const override;
@@ -93,6 +91,7 @@ class FailoverEngine : public Engine {
   std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
     return ActiveEngine().Pack(job);
   }
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override;
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     return CallOnce([&](Engine& engine) { return engine.Score(request); });
   }

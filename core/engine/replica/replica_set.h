@@ -62,7 +62,7 @@ class Replicated : public Resident {
       : replicas_(replicas), parts_(std::move(parts)) {}
 
   [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
-  [[nodiscard]] const Parts& parts() const { return parts_; }
+  [[nodiscard]] const Parts& all_parts() const { return parts_; }
   // Of the largest part: each engine holds the whole, in memory of its own.
   [[nodiscard]] size_t MemoryBytes() const override {
     size_t bytes = 0;
@@ -109,6 +109,9 @@ class ReplicatedMap : public Replicated<ResidentMap> {
                                                                 const Eigen::Vector3d& min,
                                                                 const Eigen::Vector3d& max,
                                                                 size_t max_cells) const override;
+  [[nodiscard]] absl::Span<const std::shared_ptr<const ResidentMap>> parts() const override {
+    return all_parts();
+  }
 };
 
 class ReplicatedBoundGrid : public Replicated<ResidentBoundGrid> {

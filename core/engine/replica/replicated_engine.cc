@@ -58,17 +58,6 @@ class ReplicatedEngine : public Engine {
   explicit ReplicatedEngine(std::vector<std::unique_ptr<Engine>> engines)
       : replicas_(std::move(engines)), ledger_(replicas_.size()) {}
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    std::vector<AlignResult> results(jobs.size());
-    const absl::Status status = CatchOutOfMemory(
-        [&] { return TryAlign(jobs, results); },
-        [&] { return absl::StrCat("no memory to align ", jobs.size(), " scans"); });
-    if (!status.ok()) {
-      for (AlignResult& result : results) result.status = status;
-    }
-    return results;
-  }
-
   EngineInfo Info() const override {
     EngineInfo info;
     std::map<std::string, size_t> devices;
@@ -137,9 +126,10 @@ class ReplicatedEngine : public Engine {
     const auto compose = [&](size_t replica) {
       std::vector<std::shared_ptr<const ResidentTile>> parts_of_tiles;
       parts_of_tiles.reserve(own_tiles.size());
-      for (const ReplicatedTile* tile : own_tiles) parts_of_tiles.push_back(tile->parts()[replica]);
+      for (const ReplicatedTile* tile : own_tiles)
+        parts_of_tiles.push_back(tile->all_parts()[replica]);
       const ResidentMap* const previous_part =
-          own_previous == nullptr ? nullptr : own_previous->parts()[replica].get();
+          own_previous == nullptr ? nullptr : own_previous->all_parts()[replica].get();
       return replicas_.engine(replica).Compose(parts_of_tiles, statistics, previous_part);
     };
     VOXLOC_ASSIGN_OR_RETURN(auto parts, MakeParts<ResidentMap>(compose));
@@ -153,7 +143,7 @@ class ReplicatedEngine : public Engine {
       return absl::InvalidArgumentError("the tile does not belong to this engine");
     }
     for (const size_t replica : replicas_.InService()) {
-      const auto& part = own->parts()[replica];
+      const auto& part = own->all_parts()[replica];
       if (part == nullptr) continue;
       absl::StatusOr<std::string> bytes = replicas_.engine(replica).ExportTile(*part);
       if (bytes.ok() || replicas_.InService(replica)) return bytes;
@@ -161,8 +151,37 @@ class ReplicatedEngine : public Engine {
     return replicas_.NoneInServiceError();
   }
 
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
+    std::vector<uint64_t> work;
+    work.reserve(jobs.size());
+    std::vector<size_t> of_own_maps;
+    of_own_maps.reserve(jobs.size());
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      work.push_back(PointsOf(jobs[i].scan) * kAlignmentWork);
+      const bool same_map = i > 0 && jobs[i].map == jobs[i - 1].map;
+      if (same_map ? results[i - 1].status.ok() : IsOwn(jobs[i].map)) {
+        of_own_maps.push_back(i);
+      } else {
+        results[i].status = MapOfAnotherEngineError();
+      }
+    }
+    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
+      AlignOnReplica(jobs, replica, items, results);
+      std::vector<size_t> failed;
+      for (const size_t i : items) {
+        if (!results[i].status.ok()) failed.push_back(i);
+      }
+      return failed;
+    };
+    for (const size_t i : RunOnReplicas(std::move(of_own_maps), work, align)) {
+      results[i].status = replicas_.NoneInServiceError();
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     const size_t poses = request.map_T_base.size();
+    if (!IsOwn(request.map)) return MapOfAnotherEngineError();
     ScoreResult result = MakeScoreResult(request);
     // A request without poses is one empty slice, so that an engine still validates it.
     const size_t slices = std::max<size_t>(1, (poses + kPosesPerSlice - 1) / kPosesPerSlice);
@@ -173,7 +192,7 @@ class ReplicatedEngine : public Engine {
       return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
     };
     const std::vector<uint64_t> work(slices, PointsOf(request.scan) * kPosesPerSlice);
-    if (!RunOnReplicas(work, score).empty()) return replicas_.NoneInServiceError();
+    if (!RunOnReplicas(AllOf(work), work, score).empty()) return replicas_.NoneInServiceError();
     for (absl::Status& status : statuses) {
       if (!status.ok()) return std::move(status);
     }
@@ -218,7 +237,7 @@ class ReplicatedEngine : public Engine {
                                    static_cast<uint64_t>(request.nodes_y) *
                                    request.scan->points_per_heading / kBoundsPerWork;
     const std::vector<uint64_t> work(slices, std::max<uint64_t>(1, work_of_slice));
-    if (!RunOnReplicas(work, bound).empty()) return replicas_.NoneInServiceError();
+    if (!RunOnReplicas(AllOf(work), work, bound).empty()) return replicas_.NoneInServiceError();
     std::vector<BoundHit> all;
     for (const auto& slice : hits) {
       if (!slice.ok()) return slice.status();
@@ -254,23 +273,6 @@ class ReplicatedEngine : public Engine {
     return parts;
   }
 
-  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
-    std::vector<uint64_t> work;
-    work.reserve(jobs.size());
-    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kAlignmentWork);
-    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
-      AlignOnReplica(jobs, replica, items, results);
-      std::vector<size_t> failed;
-      for (const size_t i : items) {
-        if (!results[i].status.ok()) failed.push_back(i);
-      }
-      return failed;
-    };
-    for (const size_t i : RunOnReplicas(work, align))
-      results[i].status = replicas_.NoneInServiceError();
-    return absl::OkStatus();
-  }
-
   using Part = std::shared_ptr<const ResidentTile>;
 
   // Built on one engine, round robin, and copied to the others, which takes a fraction of the time
@@ -300,14 +302,19 @@ class ReplicatedEngine : public Engine {
     return std::make_shared<const ReplicatedTile>(replicas_, std::move(parts));
   }
 
-  // Runs every item on an engine in service, and retries it on another if its engine has failed
-  // permanently. `run` gets the items of one engine and returns those that failed; it is called
-  // from several threads at once. Returns the items that no engine was left for.
+  [[nodiscard]] static std::vector<size_t> AllOf(absl::Span<const uint64_t> work) {
+    std::vector<size_t> items(work.size());
+    std::iota(items.begin(), items.end(), size_t{0});
+    return items;
+  }
+
+  // Runs the waiting items, places in `work`, each on an engine in service, and retries it on
+  // another if its engine has failed permanently. `run` gets the items of one engine and returns
+  // those that failed; it is called from several threads at once. Returns the items that no engine
+  // was left for.
   std::vector<size_t> RunOnReplicas(
-      absl::Span<const uint64_t> work,
+      std::vector<size_t> waiting, absl::Span<const uint64_t> work,
       absl::FunctionRef<std::vector<size_t>(size_t replica, absl::Span<const size_t> items)> run) {
-    std::vector<size_t> waiting(work.size());
-    std::iota(waiting.begin(), waiting.end(), size_t{0});
     while (!waiting.empty()) {
       const std::vector<size_t> in_service = replicas_.InService();
       if (in_service.empty()) break;
@@ -337,25 +344,21 @@ class ReplicatedEngine : public Engine {
     return waiting;
   }
 
+  // In place, neighbouring jobs in one call: the replica finds its part of their maps.
   void AlignOnReplica(absl::Span<const AlignJob> jobs, size_t replica,
-                      absl::Span<const size_t> items, std::vector<AlignResult>& results) {
-    try {
-      std::vector<AlignJob> there;
-      there.reserve(items.size());
-      for (const size_t i : items) {
-        there.push_back(jobs[i]);
-        there.back().map = PartOfMap(jobs[i].map, replica);
+                      absl::Span<const size_t> items, absl::Span<AlignResult> results) {
+    size_t end = 0;
+    for (size_t begin = 0; begin < items.size(); begin = end) {
+      do ++end;
+      while (end < items.size() && items[end] == items[end - 1] + 1);
+      const absl::Span<AlignResult> there = results.subspan(items[begin], end - begin);
+      for (AlignResult& result : there) {
+        if (!result.status.ok()) result = AlignResult();  // of an engine that has failed
       }
-      std::vector<AlignResult> part = replicas_.engine(replica).Align(there);
-      for (size_t k = 0; k < items.size(); ++k) {
-        AlignResult& result = results[items[k]];
-        result = std::move(part[k]);
+      replicas_.engine(replica).Align(jobs.subspan(items[begin], there.size()), there);
+      for (AlignResult& result : there) {
         if (result.device_times.has_value()) result.device_times->device = replica;
       }
-    } catch (const std::bad_alloc&) {
-      const absl::Status status = OutOfMemory(
-          [&] { return absl::StrCat("no memory for a batch of ", items.size(), " alignments"); });
-      for (const size_t i : items) results[i].status = status;
     }
   }
 
@@ -366,7 +369,7 @@ class ReplicatedEngine : public Engine {
     const size_t begin = std::min(first, request.blocks.size());
     const size_t end = std::min(begin + count, request.blocks.size());
     BoundRequest there = request;
-    there.grid = grid.parts()[replica];
+    there.grid = grid.all_parts()[replica];
     there.blocks.assign(request.blocks.begin() + static_cast<ptrdiff_t>(begin),
                         request.blocks.begin() + static_cast<ptrdiff_t>(end));
     VOXLOC_ASSIGN_OR_RETURN(auto hits, replicas_.engine(replica).Bound(there));
@@ -378,9 +381,14 @@ class ReplicatedEngine : public Engine {
 
   absl::Status ScoreSlices(const ScoreRequest& request, size_t replica,
                            absl::Span<const size_t> slices, ScoreResult& result) {
-    ScoreRequest there = request;
-    there.map = PartOfMap(request.map, replica);
-    there.map_T_base.clear();
+    ScoreRequest there;
+    there.map = request.map;
+    there.scan = request.scan;
+    there.stage = request.stage;
+    there.work_class = request.work_class;
+    there.stop = request.stop;
+    there.with_point_scores = request.with_point_scores;
+    there.map_T_base.reserve(slices.size() * kPosesPerSlice);
     for (const size_t slice : slices) {
       const auto [first, count] = PosesOf(slice, request);
       const auto begin = request.map_T_base.begin() + first;
@@ -408,11 +416,12 @@ class ReplicatedEngine : public Engine {
     return own != nullptr && &own->replicas() == &replicas_ ? own : nullptr;
   }
 
-  // The replica's part of a map; null if the map is not of this engine, which the replica rejects.
-  [[nodiscard]] std::shared_ptr<const ResidentMap> PartOfMap(
-      const std::shared_ptr<const ResidentMap>& map, size_t replica) const {
-    const auto* const own = CastOwned<ReplicatedMap>(map.get());
-    return own == nullptr ? nullptr : own->parts()[replica];
+  [[nodiscard]] bool IsOwn(const std::shared_ptr<const ResidentMap>& map) const {
+    return CastOwned<ReplicatedMap>(map.get()) != nullptr;
+  }
+
+  [[nodiscard]] static absl::Status MapOfAnotherEngineError() {
+    return absl::FailedPreconditionError("the map does not belong to this engine");
   }
 
   const ReplicaSet replicas_;

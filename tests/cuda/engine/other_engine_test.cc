@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/replica/replicated_engine.h"
 #include "cuda/cuda_engine.h"
 #include "tests/cuda/engine/engine_pair.h"
 #include "tests/support/result_bits.h"
@@ -96,6 +97,41 @@ TEST_F(CudaOtherEngineTest, TilesAreCopied) {
   const auto of_cpu = CpuEngine().BuildTile(SceneMap(), statistics);
   ASSERT_TRUE(of_cpu.ok()) << of_cpu.status();
   EXPECT_EQ((*other)->CopyTile(**of_cpu).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Behind one engine, each of two finds its part of the map; others find none.
+TEST_F(CudaOtherEngineTest, PartsOfAMapAreFoundByTheirEngines) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (int i = 0; i < 2; ++i) {
+    auto engine = MakeCudaEngine({});
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engines.push_back(*std::move(engine));
+  }
+  const auto both = MakeReplicatedEngine(std::move(engines));
+  ASSERT_TRUE(both.ok()) << both.status();
+  const auto map = LoadMap(**both, {SceneMap()}, AllStatistics());
+  const AlignJob job = SceneJob(PreciseProfile(), map);
+  const std::string expected = Bits(AlignOne(CudaEngine(), CudaSceneJob(PreciseProfile())));
+  std::vector<size_t> aligned(2);
+  std::vector<AlignJob> jobs(16, job);
+  for (AlignJob& one : jobs) one.with_device_times = true;
+  for (const AlignResult& result : (*both)->Align(jobs)) {
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_TRUE(Bits(result) == expected);
+    ++aligned[result.device_times->device];
+  }
+  EXPECT_GT(aligned[0], 0u);
+  EXPECT_GT(aligned[1], 0u);
+  ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 600, map);
+  const auto scores = (*both)->Score(request);
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  request.map = SceneMapPair().cuda;
+  const auto alone = CudaEngine().Score(request);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_TRUE(Bits(*scores) == Bits(*alone));
+  for (Engine* const other : {&CpuEngine(), &CudaEngine()}) {
+    EXPECT_EQ(AlignOne(*other, job).status.code(), absl::StatusCode::kFailedPrecondition);
+  }
 }
 
 TEST_F(CudaOtherEngineTest, APredecessorLendsNothing) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/status/try.h"
 #include "tests/support/forwarding_engine.h"
 
 namespace voxloc::server {
@@ -42,8 +43,8 @@ class FakeGpu : public ForwardingEngine {
     if (absl::Status health = Health(); !health.ok()) return health;
     return ForwardingEngine::DoCompose(tiles, statistics, previous);
   }
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
+    VOXLOC_TRY(ForwardingEngine::DoAlign(jobs, results));
     DeviceTimes times = kTimes;
     for (size_t i = 0; i < jobs.size(); ++i) {
       if (!jobs[i].with_device_times) continue;
@@ -55,7 +56,7 @@ class FakeGpu : public ForwardingEngine {
       if (faults_->failing) result.status = absl::InternalError("a kernel failed");
       if (faults_->wrong) result.map_T_base.translation.x() += 0.01;
     }
-    return results;
+    return absl::OkStatus();
   }
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     if (absl::Status health = Health(); !health.ok()) return health;

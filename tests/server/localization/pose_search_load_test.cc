@@ -37,12 +37,12 @@ class EngineOfEndlessSearches : public ForwardingEngine {
       std::shared_ptr<const std::atomic<bool>> endless = std::make_shared<std::atomic<bool>>(true))
       : endless_(std::move(endless)) {}
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     const StopToken& stop = jobs.front().stop;
     if (*endless_ && stop.cancelled != nullptr) {
       EXPECT_TRUE(Eventually([&stop] { return stop.cancelled->load(); }, 2 * kTestTimeout));
     }
-    return ForwardingEngine::Align(jobs);
+    return ForwardingEngine::DoAlign(jobs, results);
   }
 
  private:
@@ -60,17 +60,17 @@ class PoseSearchLimits : public ::testing::Test {
 // search at a time.
 class EngineUntilTheDeadline : public ForwardingEngine {
  public:
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     const absl::Time deadline = jobs.front().stop.deadline;
-    if (deadline == absl::InfiniteFuture()) return ForwardingEngine::Align(jobs);
+    if (deadline == absl::InfiniteFuture()) return ForwardingEngine::DoAlign(jobs, results);
     if (deadline_.exchange(absl::ToUnixNanos(deadline)) == absl::ToUnixNanos(deadline)) {
       // Real time: no batch ends before the deadline that the server set.
       absl::SleepFor(deadline - absl::Now());
-      return ForwardingEngine::Align(jobs);
+      return ForwardingEngine::DoAlign(jobs, results);
     }
     std::vector<AlignJob> without_deadline(jobs.begin(), jobs.end());
     for (AlignJob& job : without_deadline) job.stop.deadline = absl::InfiniteFuture();
-    return ForwardingEngine::Align(without_deadline);
+    return ForwardingEngine::DoAlign(without_deadline, results);
   }
 
  private:

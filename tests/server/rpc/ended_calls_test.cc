@@ -40,9 +40,9 @@ class EngineAtAGate : public ForwardingEngine {
     gate_->Pass(1);
     return ForwardingEngine::DoBuildTile(cloud_map, statistics);
   }
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     gate_->Pass(jobs.size());
-    return ForwardingEngine::Align(jobs);
+    return ForwardingEngine::DoAlign(jobs, results);
   }
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     gate_->Pass(1);

@@ -68,10 +68,12 @@ class FakeTask : public ScanTask {
     if (!prepares_) End("prepared " + name_);
     return prepares_;
   }
-  void Complete(AlignResult /*result*/, const ScanEstimate* estimate,
+  void Complete(AlignResult result, const ScanEstimate* estimate,
                 const BatchFacts& batch) override {
     EXPECT_EQ(estimate, nullptr);  // nothing was asked for
-    End("completed " + name_ + " of " + std::to_string(batch.size));
+    const bool no_memory = absl::IsResourceExhausted(result.status);
+    End("completed " + name_ + " of " + std::to_string(batch.size) +
+        (no_memory ? " without memory" : ""));
   }
   void Supersede() override { End("superseded " + name_); }
   void Reject(absl::string_view why, double retry_after_s) override {
@@ -137,11 +139,10 @@ class TwoGuessTask : public ScanTask {
 class EmptyEngine : public GatedEngine {
  public:
   explicit EmptyEngine(std::shared_ptr<Gate> gate) : GatedEngine(gate), gate_(std::move(gate)) {}
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     gate_->Pass(jobs.size());
-    std::vector<AlignResult> results(jobs.size());
     for (size_t i = 0; i < jobs.size(); ++i) results[i].map_T_base = jobs[i].map_T_base_guess;
-    return results;
+    return absl::OkStatus();
   }
 
  private:
@@ -454,11 +455,12 @@ TEST_F(SchedulerTest, WhereMemoryRunsOutAsAScanIsSubmittedItFails) {
   EXPECT_EQ(record_.events().back(), "completed modest of 1");
 }
 
-TEST_F(SchedulerTest, WhereMemoryRunsOutInTheEnginesCallItsScansFail) {
+TEST_F(SchedulerTest, WhereMemoryRunsOutInTheEnginesCallItsScansHaveThatStatus) {
   class HungryEngine : public EmptyEngine {
    public:
     using EmptyEngine::EmptyEngine;
-    std::vector<AlignResult> Align(absl::Span<const AlignJob> /*jobs*/) override {
+    absl::Status DoAlign(absl::Span<const AlignJob> /*jobs*/,
+                         absl::Span<AlignResult> /*results*/) override {
       throw std::bad_alloc();
     }
   };
@@ -469,7 +471,8 @@ TEST_F(SchedulerTest, WhereMemoryRunsOutInTheEnginesCallItsScansFail) {
     scheduler.Submit(lane, std::make_unique<FakeTask>(record_, name));
     record_.Await(name[0] == 'a' ? 1 : 2);
   }
-  EXPECT_EQ(record_.events(), (Events{"failed a", "failed b"}));
+  EXPECT_EQ(record_.events(),
+            (Events{"completed a of 1 without memory", "completed b of 1 without memory"}));
 }
 
 TEST_F(SchedulerTest, LeavesOutTasksThatAnswerByThemselves) {

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "core/status/try.h"
 #include "tests/support/forwarding_engine.h"
 #include "tests/support/gate.h"
 
@@ -79,17 +80,17 @@ class FaultyEngine : public ForwardingEngine {
     return ForwardingEngine::DoExportTile(tile);
   }
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     faults_->Pass(jobs.size());
-    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+    VOXLOC_TRY(ForwardingEngine::DoAlign(jobs, results));
     if (faults_->fail_in_align.exchange(false)) faults_->failed = true;
-    if (!faults_->failed) return results;
+    if (!faults_->failed) return absl::OkStatus();
     // The first job got through.
     for (size_t i = results.size() == 1 ? 0 : 1; i < results.size(); ++i) {
       results[i] = AlignResult();
       results[i].status = Health();
     }
-    return results;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {

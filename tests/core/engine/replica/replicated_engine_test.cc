@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/status/try.h"
 #include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/support/class_recorder.h"
 #include "tests/support/forwarding_engine.h"
@@ -90,10 +91,10 @@ TEST(ReplicatedEngineTest, EveryEngineIsToldTheClassOfWork) {
 // A CPU engine that passes for a device.
 class TimedEngine : public ForwardingEngine {
  public:
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
+    VOXLOC_TRY(ForwardingEngine::DoAlign(jobs, results));
     for (AlignResult& result : results) result.device_times = DeviceTimes();
-    return results;
+    return absl::OkStatus();
   }
 };
 

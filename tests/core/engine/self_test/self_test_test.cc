@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/engine/cpu/cpu_engine.h"
+#include "core/status/try.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/forwarding_engine.h"
 
@@ -36,10 +37,10 @@ class TamperedEngine : public ForwardingEngine {
     if (!build_status.ok()) return build_status;
     return ForwardingEngine::DoBuildTile(cloud_map, statistics);
   }
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
+    VOXLOC_TRY(ForwardingEngine::DoAlign(jobs, results));
     for (AlignResult& result : results) on_align(result);
-    return results;
+    return absl::OkStatus();
   }
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     auto result = ForwardingEngine::DoScore(request);

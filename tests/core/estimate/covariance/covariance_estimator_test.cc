@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/estimate/covariance/calibrated_covariance.h"
+#include "core/status/try.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/forwarding_engine.h"
 
@@ -30,13 +31,13 @@ class NotingEngine : public ForwardingEngine {
  public:
   explicit NotingEngine(Engine& engine) : ForwardingEngine(engine) {}
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     batches.emplace_back(jobs.begin(), jobs.end());
-    std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
+    VOXLOC_TRY(ForwardingEngine::DoAlign(jobs, results));
     if (failing_job < results.size()) {
       results[failing_job].status = absl::ResourceExhaustedError("no memory for this job");
     }
-    return results;
+    return absl::OkStatus();
   }
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     requests.push_back(request);

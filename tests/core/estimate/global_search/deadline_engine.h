@@ -43,14 +43,14 @@ class DeadlineEngine : public ForwardingEngine {
     return hits;
   }
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     const bool in_time = aligns < aligns_in_time;
     aligns += in_time ? 1 : 0;
     std::vector<AlignJob> there(jobs.begin(), jobs.end());
     if (!in_time) {
       for (AlignJob& job : there) job.stop.deadline = absl::InfinitePast();
     }
-    return ForwardingEngine::Align(there);
+    return ForwardingEngine::DoAlign(there, results);
   }
 };
 

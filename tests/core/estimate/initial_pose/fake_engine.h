@@ -20,14 +20,14 @@ class FakeEngine : public ForwardingEngine {
   using Aligner = std::function<AlignResult(const AlignJob& job, size_t index)>;
   explicit FakeEngine(Aligner aligner) : aligner_(std::move(aligner)) {}
 
-  std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
     batches.push_back(jobs.size());
-    std::vector<AlignResult> results;
+    const size_t first = starts.size();
     for (const AlignJob& job : jobs) {
-      results.push_back(aligner_(job, starts.size()));
+      results[starts.size() - first] = aligner_(job, starts.size());
       starts.push_back(job.map_T_base_guess);
     }
-    return results;
+    return absl::OkStatus();
   }
   std::vector<size_t> batches;  // jobs of each call
   std::vector<Pose> starts;     // of all jobs
