@@ -27,24 +27,8 @@ LINES = """
 return [...document.querySelectorAll(arguments[0] + " tbody tr")].map(
   (line) => [...line.children].map((cell) => cell.textContent));
 """
-# How many pixels the canvases of the map have in a colour of the style sheet.
-PIXELS = """
-const original = document.querySelectorAll("#map canvas")[arguments[0]];
-const canvas = document.createElement("canvas");
-canvas.width = original.width;
-canvas.height = original.height;
-const pen = canvas.getContext("2d", { willReadFrequently: true });
-pen.drawImage(original, 0, 0);
-const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
-const value = getComputedStyle(document.documentElement).getPropertyValue(arguments[1]).trim();
-const want = value.startsWith("#") ? [1, 3, 5].map((at) => parseInt(value.slice(at, at + 2), 16))
-  : value.split(",").map(Number);
-let count = 0;
-for (let i = 0; i < pixels.length; i += 4) {
-  count += want.every((part, k) => pixels[i + k] === part) && pixels[i + 3] === 255;
-}
-return count;
-"""
+# Of a canvas of the map.
+PIXELS = webdriver.pixels_of_colour('document.querySelectorAll("#map canvas")[arguments[0]]', "arguments[1]")
 SEARCH = """
 const box = document.getElementById("vehicle-search");
 box.value = arguments[0];
@@ -103,11 +87,11 @@ class FleetLive(town_drive.TownDrive):
 
     def test_draws_tiles_and_a_vehicle_with_its_way(self):
         self.assertEqual(self.shown("#live"), ["Live"])
-        eventually("the tiles are drawn", lambda: self.browser.run(PIXELS, 0, "--map-low") > 1000)
+        eventually("the tiles are drawn", lambda: self.browser.run(PIXELS, 0, "--map-low")["count"] > 1000)
         eventually("a vehicle is on the map", lambda: self.browser.run(
             "return document.getElementById('map').dataset.drawn;") == "1")
         eventually("the vehicle and its way are drawn",
-                   lambda: self.browser.run(PIXELS, 1, "--good") > 20)
+                   lambda: self.browser.run(PIXELS, 1, "--good")["count"] > 20)
 
     def test_needs_nothing_but_its_server(self):
         names = self.browser.run("return performance.getEntriesByType('resource').map((e) => e.name);")
@@ -188,7 +172,7 @@ class FleetLive(town_drive.TownDrive):
 
     def test_keyboard_moves_the_map(self):
         picture = "return document.querySelector('#map canvas').toDataURL();"
-        eventually("the tiles are drawn", lambda: self.browser.run(PIXELS, 0, "--map-low") > 1000)
+        eventually("the tiles are drawn", lambda: self.browser.run(PIXELS, 0, "--map-low")["count"] > 1000)
         self.browser.run("document.getElementById('map').focus();")
         before = self.browser.run(picture)
         self.browser.press("\ue014")  # the right arrow

@@ -27,17 +27,9 @@ TABLE = """
 return [...document.querySelectorAll(arguments[0] + " tbody tr")].map(
   (line) => [...line.children].map((cell) => cell.textContent));
 """
-# The canvas of the view, copied: reading the page's own again and again makes the browser log advice.
-COPY = """
-const original = document.querySelector("#view canvas");
-const canvas = document.createElement("canvas");
-[canvas.width, canvas.height] = [original.width, original.height];
-const pen = canvas.getContext("2d", { willReadFrequently: true });
-pen.drawImage(original, 0, 0);
-"""
+COPY = webdriver.canvas_copy('document.querySelector("#view canvas")')
 # Mean colours of what is not background in vertical strips of the view, [r, g, b, pixels] each.
 STRIPS = COPY + """
-const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
 const back = pixels.slice(0, 3);
 const strips = Array.from({ length: arguments[0] }, () => [0, 0, 0, 0]);
 for (let at = 0; at < pixels.length; at += 4) {

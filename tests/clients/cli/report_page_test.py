@@ -25,32 +25,9 @@ DATA = re.compile(r'(<script id="voxloc-data" type="application/json">)(.*?)(</s
 STATISTICS = ("mean", "p50", "p95", "p99", "max")
 DASH = "\u2013"
 
-# A canvas of the map, copied: reading the page's own again and again makes the browser log advice.
-COPY = """
-const original = document.querySelectorAll("#map canvas")[arguments[0]];
-const canvas = document.createElement("canvas");
-canvas.width = original.width;
-canvas.height = original.height;
-const pen = canvas.getContext("2d", { willReadFrequently: true });
-pen.drawImage(original, 0, 0);
-const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
-"""
-# Counts and places of the pixels that a canvas of the map has in a colour of the style sheet.
-PIXELS = COPY + """
-const name = arguments[1];
-const probe = document.createElement("canvas").getContext("2d");
-probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-probe.fillRect(0, 0, 1, 1);
-const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
-let count = 0, x = 0, y = 0;
-for (let i = 0; i < pixels.length; i += 4) {
-  if (pixels[i] !== r || pixels[i + 1] !== g || pixels[i + 2] !== b || pixels[i + 3] !== 255) continue;
-  count += 1;
-  x += (i / 4) % canvas.width + 0.5;
-  y += Math.floor(i / 4 / canvas.width) + 0.5;
-}
-return { count, x: x / count, y: y / count };
-"""
+COPY = webdriver.canvas_copy('document.querySelectorAll("#map canvas")[arguments[0]]')
+# Of a canvas of the map.
+PIXELS = webdriver.pixels_of_colour('document.querySelectorAll("#map canvas")[arguments[0]]', "arguments[1]")
 DRAWN = COPY + """
 let count = 0;
 for (let i = 3; i < pixels.length; i += 4) count += pixels[i] > 0;
@@ -151,26 +128,8 @@ def stop_time(data):
         row["stamp_s"] = 5.0
 
 
-# The canvas of the scan, copied, and the places of its pixels in a colour of the style sheet.
-SCAN_PIXELS = """
-const original = document.querySelector("#scan canvas");
-const canvas = document.createElement("canvas");
-canvas.width = original.width;
-canvas.height = original.height;
-const pen = canvas.getContext("2d", { willReadFrequently: true });
-pen.drawImage(original, 0, 0);
-const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
-const colour = getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim();
-const want = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-let count = 0, x = 0, y = 0;
-for (let i = 0; i < pixels.length; i += 4) {
-  if (want.some((value, k) => Math.abs(pixels[i + k] - value) > 1)) continue;
-  count += 1;
-  x += (i / 4) % canvas.width + 0.5;
-  y += Math.floor(i / 4 / canvas.width) + 0.5;
-}
-return { count, x: x / count, y: y / count, width: canvas.width, height: canvas.height };
-"""
+# Of the canvas of the scan.
+SCAN_PIXELS = webdriver.pixels_of_colour('document.querySelector("#scan canvas")', "arguments[0]", tolerance=1)
 RUNS = """
 return [...document.querySelectorAll("#ribbon .run")].map(
   (run) => [run.dataset.lane, Number(run.dataset.from), Number(run.dataset.to), run.style.fill]);

@@ -32,6 +32,43 @@ _FLAGS = (
     "--enable-unsafe-swiftshader",  # WebGL without a GPU, for pages that these tests wrote
 )
 
+# A canvas, copied: `canvas`, and its `pixels` by the context `pen`. Reading the page's own again and
+# again makes the browser log advice. The expression finds the canvas.
+_COPY = """
+const original = %s;
+const canvas = document.createElement("canvas");
+[canvas.width, canvas.height] = [original.width, original.height];
+const pen = canvas.getContext("2d", { willReadFrequently: true });
+pen.drawImage(original, 0, 0);
+const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
+"""
+# How many pixels of the copy have the colour `name` of the style sheet, to `tolerance` in each
+# channel, and the mean of their places.
+_OF_COLOUR = """
+const probe = document.createElement("canvas").getContext("2d");
+probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(%s).trim();
+probe.fillRect(0, 0, 1, 1);
+const want = [...probe.getImageData(0, 0, 1, 1).data];
+let count = 0, x = 0, y = 0;
+for (let i = 0; i < pixels.length; i += 4) {
+  if (want.some((value, k) => Math.abs(pixels[i + k] - value) > %d)) continue;
+  count += 1;
+  x += (i / 4) %% canvas.width + 0.5;
+  y += Math.floor(i / 4 / canvas.width) + 0.5;
+}
+return { count, x: x / count, y: y / count, width: canvas.width, height: canvas.height };
+"""
+
+
+def canvas_copy(expression):
+    """A script's beginning: the canvas that this JavaScript expression finds, copied."""
+    return _COPY % expression
+
+
+def pixels_of_colour(expression, colour, tolerance=0):
+    """A script that counts the pixels of a canvas in a colour: see _OF_COLOUR."""
+    return canvas_copy(expression) + _OF_COLOUR % (colour, tolerance)
+
 
 def find_browser():
     """Paths of chromedriver and of Chromium, or None where one is missing."""
