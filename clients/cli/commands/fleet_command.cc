@@ -264,8 +264,9 @@ constexpr char kFleetManual[] =
     R"(Rates and accepted shares are those since the look before. The first look of the view that
 refreshes has means since each session was opened. The vehicles that need attention come
 first: the last answer, or more than 1 % of the recent ones, was not accepted. Where scans/s
-and accepted of a staged revision are as good as those of the active one, it can be put in
-use with voxloc fleet activate. The view ends with Ctrl-C.
+and accepted of a staged revision are as good as those of the active one, and its vehicles
+have scores at least as high, and innovations as low, as on the revision before, it can be
+put in use with voxloc fleet activate. The view ends with Ctrl-C.
 
 The page of --serve shows what this command may see to everybody who reaches the address.
 Serve it on localhost, and let a proxy that asks for credentials stand before it elsewhere.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "clients/cli/fleet/revision_trial.h"
 #include "clients/cli/output/message_text.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/messages.h"
@@ -40,6 +41,21 @@ std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
     use.recent.Add(vehicle.recent);
   }
   return uses;
+}
+
+// Of the map's staged revisions that a vehicle has used after another one.
+std::vector<RevisionTrial> TrialsOf(const FleetServer& server, const FleetMap& map) {
+  std::vector<const v1::SessionInfo*> sessions;
+  for (const FleetVehicle& vehicle : server.vehicles) {
+    if (vehicle.session.map() == map.info.name()) sessions.push_back(&vehicle.session);
+  }
+  std::vector<RevisionTrial> trials;
+  for (const v1::MapRevision& revision : map.revisions) {
+    if (revision.state() != v1::REVISION_STATE_STAGED) continue;
+    RevisionTrial trial = TrialOf(revision.revision(), sessions);
+    if (trial.vehicles > 0) trials.push_back(std::move(trial));
+  }
+  return trials;
 }
 
 // Whether a vehicle's last answer, or more than one in a hundred of its recent ones, was not
@@ -82,6 +98,7 @@ Json FleetMapJson(const FleetServer& server, const FleetMap& map) {
     AppendScans(use.recent, entry);
     json["in_use"].push_back(std::move(entry));
   }
+  json["trials"] = ListJson(TrialsOf(server, map), &TrialJson);
   json["tiles_error"] = ErrorJson(map.tiles_status);
   json["worst_tiles"] = MessagesJson(map.worst_tiles);
   return json;
@@ -168,16 +185,23 @@ std::vector<v1::MapRevision> PresentRevisions(const FleetMap& map,
   return present;
 }
 
-TextTable RevisionUseTable(const FleetState& fleet) {
-  TextTable table("map|server|>revision|state|>vehicles|>scans/s|>accepted");
-  std::vector<std::pair<const FleetServer*, const FleetMap*>> maps;
+using MapOfServer = std::pair<const FleetServer*, const FleetMap*>;
+
+// By name.
+std::vector<MapOfServer> MapsInOrder(const FleetState& fleet) {
+  std::vector<MapOfServer> maps;
   for (const FleetServer& server : fleet.servers) {
     for (const FleetMap& map : server.maps) maps.emplace_back(&server, &map);
   }
   std::stable_sort(maps.begin(), maps.end(), [](const auto& a, const auto& b) {
     return a.second->info.name() < b.second->info.name();
   });
-  for (const auto& [server, map] : maps) {
+  return maps;
+}
+
+TextTable RevisionUseTable(const FleetState& fleet) {
+  TextTable table("map|server|>revision|state|>vehicles|>scans/s|>accepted");
+  for (const auto& [server, map] : MapsInOrder(fleet)) {
     std::map<uint64_t, FleetRevisionUse> uses = RevisionUses(*server, map->info.name());
     for (const v1::MapRevision& revision : PresentRevisions(*map, uses)) {
       const FleetRevisionUse& use = uses[revision.revision()];
@@ -193,6 +217,29 @@ TextTable RevisionUseTable(const FleetState& fleet) {
     }
   }
   return table;
+}
+
+// Two rows a trial; empty where there is none.
+std::string TrialText(const FleetState& fleet, size_t max_columns) {
+  TextTable table(
+      "map|server|>tried|answers|>vehicles|>scans|>accepted|>score|>innovation|>explained|>"
+      "through");
+  bool any = false;
+  for (const auto& [server, map] : MapsInOrder(fleet)) {
+    for (const RevisionTrial& trial : TrialsOf(*server, *map)) {
+      any = true;
+      for (const bool before : {true, false}) {
+        std::vector<std::string> cells = {map->info.name(), server->address,
+                                          absl::StrCat(trial.revision), before ? "before" : "on it",
+                                          absl::StrCat(trial.vehicles)};
+        for (std::string& cell : TrialCells(before ? trial.before : trial.after)) {
+          cells.push_back(std::move(cell));
+        }
+        table.AddRow(std::move(cells));
+      }
+    }
+  }
+  return any ? absl::StrCat("\n", table.Text(max_columns)) : "";
 }
 
 using VehicleOfServer = std::pair<const FleetServer*, const FleetVehicle*>;
@@ -355,7 +402,7 @@ std::string FleetText(const FleetState& fleet, const FleetTextOptions& options) 
   absl::StrAppend(&text, "\n", ServerTable(fleet).Text(columns));
   if (std::any_of(fleet.servers.begin(), fleet.servers.end(),
                   [](const FleetServer& server) { return !server.maps.empty(); })) {
-    absl::StrAppend(&text, "\n", RevisionUseTable(fleet).Text(columns));
+    absl::StrAppend(&text, "\n", RevisionUseTable(fleet).Text(columns), TrialText(fleet, columns));
   }
   const std::vector<VehicleOfServer> vehicles = VehiclesInOrder(fleet);
   if (!vehicles.empty()) {

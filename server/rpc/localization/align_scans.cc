@@ -17,6 +17,7 @@
 #include "server/observe/version.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/bidi_stream.h"
+#include "server/session/session_answers.h"
 #include "server/session/session_setup.h"
 
 namespace voxloc::server {
@@ -27,23 +28,6 @@ constexpr double kUnopenedRetryAfterS = 1.0;
 // A server takes some seconds to start again.
 constexpr double kEngineLostRetryAfterS = 5.0;
 
-v1::LastAnswer LastAnswerOf(const v1::AlignmentResult& result) {
-  v1::LastAnswer answer;
-  const v1::PoseWithCovariance& estimate = result.map_t_base();
-  if (estimate.has_pose()) *answer.mutable_map_t_base() = estimate.pose();
-  if (estimate.covariance_size() == 36) {
-    for (const int at : {0, 1, 2, 7, 8, 14}) {  // the upper triangle of the position's block
-      answer.add_position_covariance(estimate.covariance(at));
-    }
-  }
-  answer.set_nvtl(result.scores().nvtl());
-  if (result.has_confidence()) {
-    answer.mutable_confidence()->set_value(result.confidence().value());
-  }
-  answer.set_server_s(result.timings().server_s());
-  return answer;
-}
-
 class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>,
                          public ScanClient,
                          public RegisteredSession,
@@ -53,9 +37,10 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
     const v1::AlignmentStatus status = result->status();
-    const bool accepted = result->accepted();
-    const uint64_t revision = result->map_revision();
-    v1::LastAnswer answer = LastAnswerOf(*result);
+    {
+      const absl::MutexLock lock(&mutex_);
+      RecordAnswer(*result, absl::GetCurrentTimeNanos(), info_);
+    }
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->set_allocated_result(result.release());
     Send(std::move(response));
@@ -66,12 +51,6 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
     }
     const absl::MutexLock lock(&mutex_);
     info_.set_unanswered(info_.unanswered() - 1);
-    info_.set_answered(info_.answered() + 1);
-    if (accepted) info_.set_accepted(info_.accepted() + 1);
-    info_.set_status(status);
-    info_.set_map_revision(revision);
-    info_.set_answered_at_ns(absl::GetCurrentTimeNanos());
-    *info_.mutable_last_answer() = std::move(answer);
     if (info_.unanswered() > 0) return;
     if (half_closed_) End(absl::OkStatus());
     if (drain_status_.has_value()) End(*drain_status_);

@@ -43,6 +43,12 @@ def vehicle(name, revision, status="OK", rate=10.0, ratio=1.0):
             "needs_attention": status not in ("OK", "UNSPECIFIED")}
 
 
+def answers(number, nvtl, innovation, sharp_ratio):
+    return {"revision": number, "answered": 10, "accepted": 10, "aligned": 10, "with_confidence": 10,
+            "mean_nvtl": nvtl, "mean_confidence": 0.9, "mean_innovation": innovation,
+            "mean_sharp_ratio": sharp_ratio, "mean_seen_through_ratio": 0.0}
+
+
 def revision(number, state, canary=(), comment=""):
     return {"revision": number, "state": state, "canary_vehicles": list(canary),
             "committed_at_ns": 1_790_000_000_000_000_000, "comment": comment}
@@ -51,7 +57,8 @@ def revision(number, state, canary=(), comment=""):
 def a_fleet():
     """Two servers, of which one is down."""
     vehicles = [vehicle(HOSTILE, 3), vehicle("bus-2", 3, rate=30.0, ratio=0.5),
-                vehicle("bus-9", 4, "LOW_SCORE", ratio=0.0)]
+                {**vehicle("bus-9", 4, "LOW_SCORE", ratio=0.0),
+                 "by_revision": [answers(3, 2.5, 1.25, 0.75), answers(4, 1.5, 9.0, 0.5)]}]
     town = {"name": "town", "revision": 3, "revisions_error": None, "tiles_error": None,
             "revisions": [revision(2, "SUPERSEDED"), revision(3, "ACTIVE"),
                           revision(4, "STAGED", ["bus-9"], HOSTILE)],
@@ -167,7 +174,8 @@ class FleetPage(unittest.TestCase):
         self.assertEqual([line[6:] for line in revisions],
                          [["2", "40.0", "62.5 %"], ["1", "10.0", "0.0 %"]])
         self.assertEqual(self.browser.run(TABLE, "#canaries"),
-                         [["bus-9", "town", "4", "a:1", "LOW_SCORE", "10.0", "0.0 %", "62.5 %"]])
+                         [["bus-9", "town", "4", "a:1", "LOW_SCORE", "10.0", "0.0 %", "62.5 %",
+                           "2.50, 1.50", "1.25, 9.00", "75.0 %, 50.0 %"]])
         tiles = self.browser.run(TABLE, "#tiles-table")
         self.assertEqual(tiles, [["x1", "town", "a:1", "0.90", "25.0 %", "50.0 %", "0.031", "12.0"],
                                  ["x0", "town", "a:1", "0.10", "25.0 %", "50.0 %", "0.031", "12.0"]])

@@ -283,6 +283,59 @@ TEST_F(Fleet, TextHasALineForEachRevisionThatMatters) {
   EXPECT_FALSE(has_line("1 ")) << "revision 1 is superseded and not in use\n" << printed_;
 }
 
+// Of one revision, the means of all answers alike.
+v1::RevisionAnswers AnswersOn(uint64_t revision, uint64_t answered, uint64_t accepted, double nvtl,
+                              double innovation) {
+  v1::RevisionAnswers answers;
+  answers.set_revision(revision);
+  answers.set_answered(answered);
+  answers.set_accepted(accepted);
+  answers.set_aligned(answered);
+  answers.set_mean_nvtl(nvtl);
+  answers.set_with_confidence(answered);
+  answers.set_mean_confidence(0.5);
+  answers.set_mean_innovation(innovation);
+  answers.set_mean_sharp_ratio(0.75);
+  answers.set_mean_seen_through_ratio(0.25);
+  return answers;
+}
+
+TEST_F(Fleet, ComparesAStagedRevisionWithWhatTheSameVehiclesUsedBefore) {
+  v1::MapRevision staged = RevisionOf(4, v1::REVISION_STATE_STAGED);
+  staged.add_canary_vehicles("bus-7");
+  a_.SetRevision(staged);
+  v1::SessionInfo both = SessionOf("bus-7", 4, 40, 40);
+  *both.add_by_revision() = AnswersOn(3, 30, 27, 2.0, 1.5);
+  *both.add_by_revision() = AnswersOn(4, 10, 10, 3.0, 0.5);
+  a_.AddVehicle(both);
+  v1::SessionInfo other = SessionOf("bus-8", 4, 40, 40);
+  *other.add_by_revision() = AnswersOn(3, 10, 9, 4.0, 3.5);
+  *other.add_by_revision() = AnswersOn(4, 30, 30, 5.0, 0.5);
+  a_.AddVehicle(other);
+  v1::SessionInfo only = SessionOf("bus-9", 4, 10, 0);
+  *only.add_by_revision() = AnswersOn(4, 10, 0, 0.0, 9.0);
+  a_.AddVehicle(only);
+  v1::SessionInfo back = SessionOf("bus-1", 3, 10, 0);
+  *back.add_by_revision() = AnswersOn(4, 10, 0, 0.0, 9.0);
+  *back.add_by_revision() = AnswersOn(3, 10, 0, 0.0, 9.0);
+  a_.AddVehicle(back);
+
+  ASSERT_TRUE(Run({"--once", "--interval", "0.1"}, {a_.address()}).ok());
+  const std::string start = "\ntown +" + a_.address() + " +4  ";
+  const std::string before = "before +2 +40 +90\\.0 % +2\\.50 +2\\.00 +75\\.0 % +25\\.0 %\n";
+  const std::string after = "on it +2 +40 +100\\.0 % +4\\.50 +0\\.50 +75\\.0 % +25\\.0 %\n";
+  EXPECT_TRUE(std::regex_search(printed_, std::regex(start + before))) << printed_;
+  EXPECT_TRUE(std::regex_search(printed_, std::regex(start + after))) << printed_;
+
+  const json trials = Poll({a_.address()})["servers"][0]["maps"][0]["trials"];
+  ASSERT_EQ(trials.size(), 1u);
+  EXPECT_EQ(trials[0]["revision"], 4);
+  EXPECT_EQ(trials[0]["vehicles"], 2);
+  EXPECT_EQ(trials[0]["before"]["accepted_ratio"], 0.9);
+  EXPECT_EQ(trials[0]["before"]["nvtl"], 2.5);
+  EXPECT_EQ(trials[0]["after"]["innovation"], 0.5);
+}
+
 TEST_F(Fleet, TheViewEndsAfterItsRefreshesAndIsPlainInAPipe) {
   const auto code = Run({"--refreshes", "3", "--interval", "0.1"}, {a_.address()});
   ASSERT_TRUE(code.ok()) << code.status();

@@ -122,7 +122,18 @@ function stateOf(revision) {
 const showRevisionLines = addLiveTable(byId("revisions"), ["map", "server", "revision",
   "state", "committed", "comment", "vehicles", "scans/s", "accepted"], ["server", "state", "committed", "comment"]);
 const showCanaryLines = addLiveTable(byId("canaries"), ["vehicle", "map", "revision", "server", "verdict",
-  "scans/s", "accepted", "accepted on the active one"], ["map", "server", "verdict"]);
+  "scans/s", "accepted", "accepted on the active one", "score: before, now", "innovation: before, now",
+  "explained: before, now"], ["map", "server", "verdict"]);
+
+// A value of a vehicle on the revision that it used before, and on the staged one.
+function beforeAndNow(vehicle, revision, field, show) {
+  const all = (vehicle && vehicle.by_revision) || [];
+  const now = all.find((answers) => answers.revision === revision);
+  const before = all.find((answers) => answers.revision !== revision);
+  const counted = field === "mean_nvtl" ? "aligned" : "with_confidence";
+  const text = (answers) => (answers && answers[counted] > 0 ? show(answers[field]) : "\u2013");
+  return `${text(before)}, ${text(now)}`;
+}
 
 function showRevisions() {
   const colors = { ACTIVE: "var(--good)", STAGED: "var(--warn)" };
@@ -147,7 +158,10 @@ function showRevisions() {
         const found = vehicles.find((one) => one.vehicle === name && one.map === map.name && one.server === map.server);
         return { key: `${map.server} ${map.name} ${revision.revision} ${name}`, cells: [name, words(map.name),
           String(revision.revision), words(map.server), { text: found ? verdictOf(found) : "no session", color: found ? vehicleColor(found) : "var(--none)" },
-          fixed(found && found.rate_per_s, 1), percent(found && found.accepted_ratio), percent(use && use.accepted_ratio)] };
+          fixed(found && found.rate_per_s, 1), percent(found && found.accepted_ratio), percent(use && use.accepted_ratio),
+          beforeAndNow(found, revision.revision, "mean_nvtl", (value) => fixed(value, 2)),
+          beforeAndNow(found, revision.revision, "mean_innovation", (value) => fixed(value, 2)),
+          beforeAndNow(found, revision.revision, "mean_sharp_ratio", percent)] };
       }));
   });
   byId("canaries-card").hidden = canaries.length === 0;
