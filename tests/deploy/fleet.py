@@ -345,8 +345,15 @@ class Fleet:
 
     def killed(self):
         self.c.kill()
+        eventually("the page has come", lambda: "VoxlocDown" in self.on_call.paged)
+
+    def dead_gpu_without_standby(self):
+        self.c.start(VOXLOC_NO_STANDBY="1")
+        self.c.wait_until_ready()
+        self.dead_gpu()
 
     def damaged_tile_and_restarts(self):
+        self.c.kill()
         with contextlib.closing(sqlite3.connect(self.folder / "data-c/maps.db")) as store, store:
             tile, digest = store.execute("SELECT id, hex(digest) FROM contents ORDER BY id LIMIT 1").fetchone()
             store.execute("UPDATE pieces SET data = zeroblob(length(data)) WHERE content_id = ?", (tile,))
@@ -355,7 +362,7 @@ class Fleet:
             cached.unlink()
         for _ in range(3):
             self.c.kill()
-            self.c.start("--limits.max-map-memory-bytes=4M", VOXLOC_NO_STANDBY="1")
+            self.c.start("--limits.max-map-memory-bytes=4M")
             self.c.wait_until_ready()
             ready = (f'voxloc_server_ready{{instance="{self.c.instance}"}} == 1 and process_start_time_seconds == '
                      f'{self.c.metric("process_start_time_seconds")}')
