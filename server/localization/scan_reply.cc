@@ -134,10 +134,10 @@ void ScanReply::Count() const {
     metrics.dropped_deadline.Increment();
   }
   metrics.results[static_cast<size_t>(result_->status())].Increment();
-  metrics.map_results().Count(source_->map, timings.batch_size() == 0
-                                                ? MapResults::Outcome::kNotAligned
-                                            : result_->accepted() ? MapResults::Outcome::kAccepted
-                                                                  : MapResults::Outcome::kRejected);
+  metrics.map_results().Count(source_->map, revision_,
+                              timings.batch_size() == 0 ? MapResults::Outcome::kNotAligned
+                              : result_->accepted()     ? MapResults::Outcome::kAccepted
+                                                        : MapResults::Outcome::kRejected);
   metrics.scan_duration_s.Observe(timings.server_s());
   if (result_->accepted()) CountPoseAge();
   if (timings.batch_size() > 0) {

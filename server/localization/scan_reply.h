@@ -116,6 +116,8 @@ class ScanReply {
   // The inputs of the alignment, for the capture of the scan. Without them the scan is captured as
   // received.
   void SetInputs(AlignmentInputs inputs) { inputs_ = std::move(inputs); }
+  // Which revision of the map the scan is aligned with; without a call, the active one.
+  void set_revision(MapResults::Revision revision) { revision_ = revision; }
 
   // Whether it has been sent, cancelled or moved from.
   [[nodiscard]] bool ended() const { return result_ == nullptr; }
@@ -137,6 +139,7 @@ class ScanReply {
   std::shared_ptr<const ScanSource> source_;
   std::shared_ptr<ScanClient> client_;
   bool may_be_captured_;
+  MapResults::Revision revision_ = MapResults::Revision::kActive;
   Clock::time_point received_;
   ScanTrace trace_;
   std::optional<ScanMessage> message_;

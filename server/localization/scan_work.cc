@@ -130,6 +130,7 @@ void ScanWork::Place() {
   if (placed_->map.snapshot != nullptr) {
     reply.set_map(source_->map);
     reply.set_map_revision(placed_->map.snapshot->revision);
+    if (placed_->map.staged) reply_.set_revision(MapResults::Revision::kStaged);
   }
   reply.set_tiles_missing(static_cast<uint32_t>(placed_->tiles_near.absent()));
 }

@@ -96,7 +96,11 @@ absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
     // The newest, where the vehicle tries several.
     for (auto staged = map->staged.rbegin(); staged != map->staged.rend(); ++staged) {
       const std::vector<std::string>& vehicles = staged->vehicles;
-      if (std::binary_search(vehicles.begin(), vehicles.end(), vehicle)) return staged->view;
+      if (std::binary_search(vehicles.begin(), vehicles.end(), vehicle)) {
+        MapView view = staged->view;
+        view.staged = true;
+        return view;
+      }
     }
   }
   if (map->active.snapshot != nullptr) return map->active;

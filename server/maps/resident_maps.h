@@ -45,6 +45,7 @@ struct MapFacts {
 struct MapView {
   std::shared_ptr<const MapSnapshot> snapshot;
   std::shared_ptr<const MapFacts> facts;
+  bool staged = false;  // was not the active revision when it was looked up
 
   // Owns the whole revision.
   [[nodiscard]] std::shared_ptr<const ResidentMap> resident() const {

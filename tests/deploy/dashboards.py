@@ -6,7 +6,10 @@ import json
 
 def load_dashboards(source):
     """All dashboards of the checkout `source`, by file name."""
-    folder = source / "deploy/grafana/dashboards"
+    return load_folder(source / "deploy/grafana/dashboards")
+
+
+def load_folder(folder):
     return {path.name: json.loads(path.read_text(encoding="utf-8"))
             for path in sorted(folder.glob("*.json"))}
 

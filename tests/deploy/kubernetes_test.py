@@ -118,7 +118,7 @@ class Files(unittest.TestCase):
                       "patches" not in self.kustomizations()[path.parent]]
             self.assertEqual(errors, [], path)
         self.assertEqual(kinds, {"Namespace", "ServiceAccount", "Service", "StatefulSet", "PodDisruptionBudget",
-                                 "NetworkPolicy", "HorizontalPodAutoscaler"})
+                                 "NetworkPolicy", "HorizontalPodAutoscaler", "PrometheusRule", "ServiceMonitor"})
 
     def test_kustomizations_have_no_deprecated_fields_and_name_all_files_which_exist(self):
         named = set()
@@ -147,6 +147,23 @@ class Files(unittest.TestCase):
             series = re.match(r"\w+", rule["seriesQuery"]).group()
             self.assertRegex(series, rule["name"]["matches"])
             self.assertIn(f"| `{series.removesuffix('_bucket')}` | histogram |", documented)
+
+    def test_the_operator_gets_the_rules_of_prometheus_and_scrapes_the_port_of_the_metrics(self):
+        folder = FOLDER / "components/monitoring"
+        rule, monitor = (yaml.safe_load((folder / name).read_text(encoding="utf-8"))
+                         for name in ("prometheus-rule.yaml", "service-monitor.yaml"))
+        rules = [yaml.safe_load((SOURCE / "deploy/prometheus/rules" / name).read_text(encoding="utf-8"))
+                 for name in ("recording.yml", "alerts.yml")]
+        self.assertEqual(rule["spec"]["groups"], [group for file in rules for group in file["groups"]],
+                         "run deploy/kubernetes/components/monitoring/update-rules")
+        (endpoint,) = monitor["spec"]["endpoints"]
+        services = yaml.safe_load_all((FOLDER / "base/services.yaml").read_text(encoding="utf-8"))
+        named = [service["metadata"]["name"] for service in services
+                 if endpoint["port"] in [port["name"] for port in service["spec"]["ports"]]]
+        self.assertEqual(named, ["voxloc-headless"], "each server is scraped once")
+        scrape = yaml.safe_load((SOURCE / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8"))
+        self.assertEqual(endpoint["interval"], scrape["global"]["scrape_interval"])
+        self.assertEqual(endpoint["relabelings"], [{"targetLabel": "job", "replacement": "voxloc"}])
 
     def test_the_schemas_are_strict(self):
         service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"},
@@ -187,6 +204,18 @@ class Rendered(unittest.TestCase):
                 path.write_text(text.replace(right, wrong, 1), encoding="utf-8")
                 errors = self.errors(overlay, self.copy)
                 self.assertTrue(any(expected in error for error in errors), errors)
+
+    def test_any_overlay_can_have_the_component_for_the_operator(self):
+        shutil.rmtree(self.copy, ignore_errors=True)
+        shutil.copytree(FOLDER, self.copy)
+        for overlay in IMAGES:
+            file = self.copy / "overlays" / overlay / "kustomization.yaml"
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+            content.setdefault("components", []).append("../../components/monitoring")
+            file.write_text(yaml.safe_dump(content), encoding="utf-8")
+            self.assertEqual(self.errors(overlay, self.copy), [], overlay)
+            (monitor,) = (thing for thing in check.render(RENDERER, file.parent) if thing["kind"] == "ServiceMonitor")
+            self.assertEqual(monitor["metadata"]["namespace"], "voxloc")
 
     def test_a_change_of_the_configuration_restarts_the_servers(self):
         def config_of(folder):

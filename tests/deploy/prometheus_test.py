@@ -1,60 +1,66 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Has a real Prometheus scrape a live voxlocd: prometheus_test.py SOURCE_DIR VOXLOCD VOXLOC.
+"""Has a real Prometheus scrape a fleet of three voxlocd with faults:
 
-Every expression of the rules and dashboards in deploy/ is evaluated: none may be empty, and none may
-name a metric that is not there. The server shares its maps by a PostgreSQL where one is installed. Exits
-with 77 where Prometheus is not installed.
+    prometheus_test.py SOURCE_DIR BUILD_DIR [PICTURES_DIR]
+
+Every expression of the rules and dashboards in deploy/ must have been a number at some time, and every
+alert must fire by its own fault, where the fault can be had in seconds. Each minute of the rules is made a
+second, in windows and in `for`; nothing else of them is changed. With PICTURES_DIR the beginnings of the
+dashboards are drawn there, from before the last fault. Exits with 77 where Prometheus,
+Alertmanager or PostgreSQL is not installed.
 """
 
 import contextlib
-import http.server
-import json
 import pathlib
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
+import time
 import unittest
-import urllib.parse
-import urllib.request
 
 import dashboards
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
-import postgres  # noqa: E402  pylint: disable=wrong-import-position
-from waiting import eventually, free_port  # noqa: E402  pylint: disable=wrong-import-position
+import draw
+import fleet
+from waiting import eventually
 
 SKIPPED = 77
-TIMEOUT_S = 60
-
-# What only a server with a GPU has.
-OF_GPU_SERVERS = {"voxloc_engine_memory_total_bytes", "voxloc_engine_memory_used_bytes"}
-
-# Fields of NVIDIA's DCGM exporter, as its default-counters.csv names them.
-DCGM_PAGE = "".join(
-    f'{name}{{gpu="0",UUID="GPU-1",device="nvidia0",modelName="GPU",Hostname="host"}} {value}\n'
-    for name, value in (("DCGM_FI_DEV_GPU_UTIL", 40), ("DCGM_FI_DEV_POWER_USAGE", 300),
-                        ("DCGM_FI_DEV_GPU_TEMP", 50), ("DCGM_FI_DEV_SM_CLOCK", 1900),
-                        ("DCGM_FI_DEV_XID_ERRORS", 0)))
-
+# Rows of a dashboard that are drawn.
+PICTURED_ROWS = 3
 VARIABLES = {"$job": ".+", "$instance": ".+", "$map": ".+", "$__rate_interval": "10s"}
 
+# The faults, in this order, and the alerts that each must raise: none may have fired before. The second
+# list is awaited at the end, since it needs longer.
+FAULTS = [
+    ("overload", ["VoxlocScansSlow 1h", "VoxlocQueueWaits", "VoxlocPosesOld", "VoxlocScansDropped"],
+     ["VoxlocScansSlow 6h", "VoxlocScansSlow 3d"]),
+    ("gpu_error", ["VoxlocGpuErrors"], []),
+    ("traces_without_collector", [], ["VoxlocSpansLost"]),
+    ("bad_credentials", ["VoxlocAccessDenied"], []),
+    ("broken_access_file", ["VoxlocReloadFails"], []),
+    ("short_certificate", ["VoxlocCertificateEndsSoon"], ["VoxlocCertificateEnds"]),
+    ("wrong_guesses", ["VoxlocPosesUnsure"], []),
+    ("tunnel", ["VoxlocDegenerate"], []),
+    ("search_elsewhere", [], ["VoxlocSearchesFail"]),
+    ("worse_canary", ["VoxlocCanaryWorse", "VoxlocAuditFails"], []),
+    ("activate_canary_on_one_store", ["VoxlocRevisionsDiffer"], []),
+    ("map_that_one_server_refuses", [], ["VoxlocStoreNotFollowed"]),
+    ("too_many_sessions", ["VoxlocRejects"], []),
+    ("failing_calls", ["VoxlocEngineFailures", "VoxlocScansRefused 1h"],
+     ["VoxlocScansRefused 6h", "VoxlocScansRefused 3d"]),
+    ("dead_gpu", ["VoxlocEngineFallback", "VoxlocDeviceLost"], []),
+    ("killed", ["VoxlocDown"], []),
+    ("dead_gpu_without_standby", ["VoxlocEngineLost", "VoxlocNotReady"], []),
+    ("lost_connections", ["VoxlocStoreFlaps", "VoxlocStoreUnreachable"], []),
+    ("drained", ["VoxlocDrainedStays"], []),
+    ("damaged_tile_and_restarts", ["VoxlocRestarts", "VoxlocTilesDamaged", "VoxlocTilesMissing"], []),
+    ("no_targets", ["VoxlocNoServer"], []),
+]
 
-class DcgmPage(http.server.BaseHTTPRequestHandler):
-    """Answers as the exporter does."""
-
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.end_headers()
-        self.wfile.write(DCGM_PAGE.encode())
-
-    def log_message(self, *_):
-        pass
+# What promtool alone tries (deploy/prometheus/tests): their faults take clients that do not read, a full
+# disk, a GPU that is nearly full, or scans whose times are wrong.
+NOT_PROVOKED = {"VoxlocClientsSlow", "VoxlocStoreFull", "VoxlocGpuMemoryLow", "VoxlocSweepsSuspect"}
 
 
 def without_comparison(expression):
@@ -64,10 +70,17 @@ def without_comparison(expression):
     return re.sub(r" (==|!=|>=|<=|>|<) (?!bool)", r" \1 bool ", expression)
 
 
+def chosen(expression):
+    """A query of a dashboard that shows all servers and maps, in the hastened time."""
+    for variable, value in VARIABLES.items():
+        expression = expression.replace(variable, value)
+    return fleet.hasten(expression)
+
+
 def metrics_of(expression):
     """The names of the metrics in an expression."""
     bare = re.sub(r"\{[^}]*\}", "", re.sub(r'"[^"]*"', "", expression))
-    bare = re.sub(r"\b(by|on|without|group_left|ignoring)\s*\([^)]*\)", "", bare)
+    bare = re.sub(r"\b(by|on|without|group_left|group_right|ignoring)\s*\([^)]*\)", "", bare)
     return set(re.findall(r"\b(?:[a-z_]+:)?(?:voxloc|process|DCGM)_[A-Za-z0-9_:]*|\bup\b|\bALERTS\b", bare))
 
 
@@ -78,98 +91,50 @@ class Scraped(unittest.TestCase):
     def setUpClass(cls):
         cls.cleanup = contextlib.ExitStack()
         cls.addClassCleanup(cls.cleanup.close)
-        cls.folder = pathlib.Path(cls.cleanup.enter_context(tempfile.TemporaryDirectory()))
-        exporter = http.server.ThreadingHTTPServer(("127.0.0.1", 0), DcgmPage)
-        threading.Thread(target=exporter.serve_forever, daemon=True).start()
-        cls.cleanup.callback(exporter.server_close)
-        cls.cleanup.callback(exporter.shutdown)
-        cls.grpc = f"127.0.0.1:{free_port()}"
-        metrics = f"127.0.0.1:{free_port()}"
-        store = []
-        if postgres.is_installed():
-            database = postgres.Postgres()
-            cls.cleanup.callback(database.stop)
-            store = [f"--store.url={database.url}"]
-        cls.start(cls.voxlocd, f"--listen={cls.grpc}", f"--metrics-listen={metrics}",
-                  f"--data-dir={cls.folder}/data", *store)
-        eventually("voxlocd is ready", lambda: urllib.request.urlopen(f"http://{metrics}/readyz"))
-        cls.drive()
-        cls.scrape(metrics, f"127.0.0.1:{exporter.server_port}")
-
-    @classmethod
-    def start(cls, *command):
-        log = cls.cleanup.enter_context(open(cls.folder / f"{pathlib.Path(command[0]).name}.log", "wb"))
-        process = subprocess.Popen([*map(str, command)], stdout=log, stderr=log)
-
-        def stop():
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-        cls.cleanup.callback(stop)
-
-    @classmethod
-    def run_voxloc(cls, *arguments):
-        subprocess.run([cls.voxloc, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL,
-                       timeout=TIMEOUT_S)
-
-    @classmethod
-    def drive(cls):
-        town = cls.folder / "town"
-        cls.run_voxloc("simulate", "--size", "100", "--scans", "20", "--map-spacing", "0.2", town)
-        server = ("--server", cls.grpc)
-        cls.run_voxloc("map", "load", *server, "--map", "town", town / "map")
-        cls.replay = ("replay", *server, "--map", "town", "--scans", town / "scans", "--poses",
-                      town / "poses.txt")
-        cls.run_voxloc(*cls.replay)
-
-    @classmethod
-    def scrape(cls, metrics, dcgm):
-        """Starts Prometheus with the project's configuration, every second and of these targets."""
-        shutil.copytree(cls.source / "deploy/prometheus", cls.folder / "prometheus")
-        config = cls.folder / "prometheus/prometheus.yml"
-        text = config.read_text(encoding="utf-8")
-        text = text.replace("interval: 15s", "interval: 1s").replace("voxlocd:9464", metrics)
-        config.write_text(text, encoding="utf-8")
-        (config.parent / "dcgm-targets.yml").write_text(f'- targets: ["{dcgm}"]\n', encoding="utf-8")
-        address = f"127.0.0.1:{free_port()}"
-        cls.api = f"http://{address}/api/v1/"
-        cls.start("prometheus", f"--config.file={config}", f"--web.listen-address={address}",
-                  f"--storage.tsdb.path={cls.folder}/tsdb")
-        eventually("Prometheus has scraped all targets twice", lambda: len(cls.values(
-            'count_over_time(up[1m]) >= 2')) == 2)
-        # Counters have to grow while they are scraped.
-        cls.run_voxloc(*cls.replay)
-        eventually("the recording rules have values", lambda: cls.values(
+        folder = pathlib.Path(cls.cleanup.enter_context(tempfile.TemporaryDirectory()))
+        cls.fleet = fleet.Fleet(cls.source, cls.build, folder, cls.cleanup)
+        eventually("the recording rules have values", lambda: cls.fleet.values(
             "instance:voxloc_scans_received:rate5m > 0"))
+        # As long as the alerts wait that ask for ten minutes.
+        eventually("the fleet has been watched for a while", lambda: cls.fleet.values(
+            f'count_over_time(up{{instance="{cls.fleet.a.instance}"}}[1m]) > 15'))
+        cls.healthy = cls.fleet.fired()
+        cls.problems, cls.inhibited = [], []
+        for fault, soon, _ in FAULTS:
+            if fault == FAULTS[-1][0] and cls.pictures:
+                cls.draw(time.time())
+            cls.provoke(fault, soon)
+        later = {alert for _, _, alerts in FAULTS for alert in alerts}
+        with contextlib.suppress(AssertionError):
+            eventually("all have fired", lambda: later <= cls.fleet.fired())
+        cls.problems += sorted(f"{alert} has not fired" for alert in later - cls.fleet.fired())
 
     @classmethod
-    def get(cls, path, **query):
-        with urllib.request.urlopen(f"{cls.api}{path}?{urllib.parse.urlencode(query)}",
-                                    timeout=TIMEOUT_S) as answer:
-            return json.load(answer)["data"]
+    def draw(cls, end_s):
+        for name, dashboard in dashboards.load_dashboards(cls.source).items():
+            picture = draw.draw_dashboard(dashboard, lambda expression: cls.fleet.history(chosen(expression), end_s),
+                                          (cls.fleet.began_s, end_s), PICTURED_ROWS)
+            (cls.pictures / name.replace("voxloc-", "dashboard_")).with_suffix(".svg").write_text(picture, encoding="utf-8")
 
     @classmethod
-    def values(cls, expression):
-        return cls.get("query", query=expression)["result"]
-
-    def all_rules(self):
-        return [rule for group in self.get("rules")["groups"] for rule in group["rules"]]
+    def provoke(cls, fault, alerts):
+        before = cls.fleet.fired()
+        cls.problems += [f"{alert} has fired before {fault}" for alert in alerts if alert in before]
+        getattr(cls.fleet, fault)()
+        with contextlib.suppress(AssertionError):
+            eventually(f"{alerts} fire", lambda: set(alerts) <= cls.fleet.fired(), timeout_s=60)
+        cls.inhibited += cls.fleet.inhibited()
+        cls.problems += [f"{alert} has not fired by {fault}" for alert in set(alerts) - cls.fleet.fired()]
 
     def expressions(self):
         """Every expression of rules and dashboards, ready to be evaluated, and where it stands."""
-        for rule in self.all_rules():
+        for rule in self.fleet.rules():
             yield f"rule {rule['name']}", without_comparison(rule["query"])
         for dashboard in dashboards.load_dashboards(self.source).values():
             for place, expression in dashboards.queries_of(dashboard):
                 if "annotation" in place:
                     expression = without_comparison(expression)
-                for variable, value in VARIABLES.items():
-                    expression = expression.replace(variable, value)
-                yield place, expression
+                yield place, chosen(expression)
         # What prometheus-adapter asks for the autoscaler of Kubernetes, for one pod.
         adapter = (self.source / "deploy/kubernetes/components/autoscaling/prometheus-adapter.yaml")
         query = re.search(r"metricsQuery: >-\n((?: {8}.*\n)+)", adapter.read_text(encoding="utf-8")).group(1)
@@ -179,45 +144,60 @@ class Scraped(unittest.TestCase):
             query = query.replace(f"<<.{placeholder}>>", value)
         yield "prometheus-adapter.yaml", query
 
-    def test_no_expression_is_empty(self):
-        expressions = [(place, expression) for place, expression in self.expressions()
-                       if not metrics_of(expression) & (OF_GPU_SERVERS | {"ALERTS"})]
-        self.assertGreater(len(expressions), 100)
-        empty = expressions
+    def test_a_healthy_fleet_raises_no_alert(self):
+        self.assertEqual(self.healthy, set())
 
-        def none_is_left():
-            nonlocal empty
-            empty = [(place, expression) for place, expression in empty if not self.values(expression)]
-            return not empty
+    def test_each_alert_fires_by_its_own_fault(self):
+        self.assertEqual(self.problems, [])
 
-        # Groups of recording rules are evaluated one after the other, at different moments.
-        with contextlib.suppress(AssertionError):
-            eventually("every expression has had a value", none_is_left)
-        self.assertEqual(empty, [])
+    def test_pages_reach_the_one_on_call(self):
+        pages = {rule["name"] for rule in self.fleet.rules() if rule.get("labels", {}).get("severity") == "page"}
+        lasting = {"VoxlocDown", "VoxlocCertificateEndsSoon", "VoxlocNotReady", "VoxlocNoServer"}
+        eventually("the lasting ones have come", lambda: lasting <= self.fleet.on_call.paged)
+        self.assertLessEqual(self.fleet.on_call.paged, pages)
+
+    def test_what_a_server_that_is_away_makes_redundant_is_inhibited(self):
+        self.assertTrue(self.inhibited)
+        self.assertEqual({labels["instance"] for labels in self.inhibited}, {self.fleet.c.instance})
+        self.assertLessEqual({labels["severity"] for labels in self.inhibited}, {"ticket", "info"})
+
+    def test_no_alert_is_forgotten(self):
+        provoked = {alert for _, soon, later in FAULTS for alert in (*soon, *later)}
+        windows = {" ".join(filter(None, (rule["name"], rule["labels"].get("window"))))
+                   for rule in self.fleet.rules() if rule["type"] == "alerting"}
+        self.assertEqual(provoked | NOT_PROVOKED, windows)
+        self.assertEqual(provoked & NOT_PROVOKED, set())
+        # The documents say the same.
+        page = (self.source / "docs/alerts.md").read_text(encoding="utf-8")
+        (tried,) = re.findall(r"by `promtool` alone: (.*?)\.", page, re.S)
+        self.assertEqual(set(re.findall(r"\w+", tried)) - {"and"}, NOT_PROVOKED)
+
+    def test_each_expression_has_been_a_number(self):
+        expressions = list(self.expressions())
+        self.assertGreater(len(expressions), 200)
+        self.assertEqual([(place, expression) for place, expression in expressions
+                          if not self.fleet.has_had_a_value(expression)], [])
 
     def test_no_expression_names_an_unknown_metric(self):
-        known = set(self.get("label/__name__/values")) | OF_GPU_SERVERS | {"ALERTS"}
+        known = set(self.fleet.get("label/__name__/values"))
         for place, expression in self.expressions():
             named = metrics_of(expression)
-            self.assertTrue(named, f"{place}: {expression}")
+            self.assertTrue(named or "vector(" in expression, f"{place}: {expression}")
             self.assertEqual(named - known, set(), place)
 
-    def test_a_healthy_server_raises_no_alert(self):
-        firing = [alert["labels"]["alertname"] for alert in self.get("alerts")["alerts"]
-                  if alert["state"] == "firing"]
-        self.assertEqual(firing, [])
-
     def test_rules_are_evaluated_without_errors(self):
-        rules = self.all_rules()
-        self.assertGreater(len(rules), 40)
+        rules = self.fleet.rules()
+        self.assertGreater(len(rules), 70)
         for rule in rules:
             self.assertEqual(rule["health"], "ok", rule["name"])
 
 
 if __name__ == "__main__":
-    if not shutil.which("prometheus"):
-        print("Prometheus is not installed")
+    missing = [program for program in ("prometheus", "prometheus-alertmanager") if not shutil.which(program)]
+    if missing or not fleet.postgres.is_installed():
+        print(f"{', '.join(missing) or 'PostgreSQL'} is not installed")
         sys.exit(SKIPPED)
-    Scraped.source, Scraped.voxlocd, Scraped.voxloc = map(pathlib.Path, sys.argv[1:4])
+    Scraped.source, Scraped.build = map(pathlib.Path, sys.argv[1:3])
+    Scraped.pictures = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
     del sys.argv[1:]
     unittest.main()

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// With server/main.cc: voxlocd on a fake GPU that fails permanently on SIGUSR1, instead of the
-// configured engine. The CPU engine is the standby.
+// With server/main.cc: voxlocd on a fake GPU instead of the configured engine. On SIGUSR1 it fails
+// permanently, on SIGUSR2 its calls fail from then on. The CPU engine is the standby, unless the
+// environment has VOXLOC_NO_STANDBY.
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -17,6 +19,7 @@ namespace {
 GpuFaults* faults_of_the_gpu = nullptr;
 
 void EndGpu(int /*signal*/) { faults_of_the_gpu->dead = true; }
+void FailCalls(int /*signal*/) { faults_of_the_gpu->failing = true; }
 
 }  // namespace
 
@@ -28,10 +31,11 @@ absl::StatusOr<EngineChoice> MakeFailingGpu(const Config& /*config*/) {
   static const std::shared_ptr<GpuFaults> faults = std::make_shared<GpuFaults>();
   faults_of_the_gpu = faults.get();
   std::signal(SIGUSR1, &EndGpu);
+  std::signal(SIGUSR2, &FailCalls);
   EngineChoice choice;
   choice.engine = std::make_unique<FakeGpu>(faults);
   choice.devices = {0};
-  choice.standby = MakeCpuEngine({1});
+  if (std::getenv("VOXLOC_NO_STANDBY") == nullptr) choice.standby = MakeCpuEngine({1});
   return choice;
 }
 

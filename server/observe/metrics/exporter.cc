@@ -133,27 +133,32 @@ void AppendEngine(const Engine& engine, const std::vector<uint32_t>& ordinals, F
 }
 
 void AppendMaps(const std::vector<ServedMap>& maps, const MapResults& results, Families& families) {
-  MetricFamily revision = Family(kGauge, "voxloc_map_revision",
-                                 "Active revision of each map. A map's series end with it.");
+  MetricFamily revisions = Family(kGauge, "voxloc_map_revision",
+                                  "Active revision of each map. A map's series end with it.");
   MetricFamily age = Family(kGauge, "voxloc_map_age_seconds",
                             "Time since the active revision of each map was committed.");
-  MetricFamily outcomes =
-      Family(kCounter, "voxloc_map_results_total",
-             "Replies to scans on each map: with an accepted pose (accepted), with one that is not "
-             "(rejected), without an alignment (not_aligned). A map's series end with it.");
+  MetricFamily outcomes = Family(
+      kCounter, "voxloc_map_results_total",
+      "Replies to scans on each map: with an accepted pose (accepted), with one that is not "
+      "(rejected), without an alignment (not_aligned); by the active revision, or by a staged "
+      "one that the vehicle tries. A map's series end with it.");
   const int64_t now_unix_ns = absl::GetCurrentTimeNanos();
   for (const ServedMap& map : maps) {
-    Add(revision, static_cast<double>(map.revision), {{"map", map.name}});
+    Add(revisions, static_cast<double>(map.revision), {{"map", map.name}});
     // A clock that was set back makes nothing younger than now.
     const int64_t age_ns = std::max<int64_t>(0, now_unix_ns - map.committed_unix_ns);
     Add(age, 1e-9 * static_cast<double>(age_ns), {{"map", map.name}});
     const MapResults::Counts counts = results.Of(map.name);
-    for (size_t i = 0; i < counts.size(); ++i) {
-      Add(outcomes, static_cast<double>(counts[i]),
-          {{"map", map.name}, {"outcome", MapResults::kNames[i]}});
+    for (size_t revision = 0; revision < counts.size(); ++revision) {
+      for (size_t outcome = 0; outcome < counts[revision].size(); ++outcome) {
+        Add(outcomes, static_cast<double>(counts[revision][outcome]),
+            {{"map", map.name},
+             {"revision", MapResults::kRevisions[revision]},
+             {"outcome", MapResults::kOutcomes[outcome]}});
+      }
     }
   }
-  families.push_back(std::move(revision));
+  families.push_back(std::move(revisions));
   families.push_back(std::move(age));
   families.push_back(std::move(outcomes));
 }

@@ -147,21 +147,23 @@ inline std::vector<double> RatioBuckets() {
 // registry does not support. Thread-safe.
 class MapResults {
  public:
+  enum class Revision { kActive, kStaged };
   enum class Outcome { kAccepted, kRejected, kNotAligned };
-  static constexpr std::array<const char*, 3> kNames = {"accepted", "rejected", "not_aligned"};
-  using Counts = std::array<uint64_t, kNames.size()>;
+  static constexpr std::array<const char*, 2> kRevisions = {"active", "staged"};
+  static constexpr std::array<const char*, 3> kOutcomes = {"accepted", "rejected", "not_aligned"};
+  using Counts = std::array<std::array<uint64_t, kOutcomes.size()>, kRevisions.size()>;
 
   // The most maps that a server may have (limits.max_maps); scans on others are not counted.
   static constexpr size_t kMaxMaps = 10'000;
 
-  void Count(const std::string& map, Outcome outcome) {
+  void Count(const std::string& map, Revision revision, Outcome outcome) {
     const absl::MutexLock lock(&mutex_);
     auto found = counts_.find(map);
     if (found == counts_.end()) {
       if (counts_.size() >= kMaxMaps) return;
       found = counts_.emplace(map, Counts{}).first;
     }
-    ++found->second[static_cast<size_t>(outcome)];
+    ++found->second[static_cast<size_t>(revision)][static_cast<size_t>(outcome)];
   }
 
   [[nodiscard]] Counts Of(const std::string& map) const {

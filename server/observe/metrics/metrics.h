@@ -51,6 +51,9 @@ class Metrics : public MetricRegistry {
   const Counter connections_without_descriptor = AddCounter(kConnectionsRefused, "descriptors");
 
   const Gauge sessions_active = AddGauge({"voxloc_sessions_active", "Open sessions."});
+  const Gauge sessions_localized =
+      AddGauge({"voxloc_sessions_localized",
+                "Open sessions whose last answer, other than SUPERSEDED, has an accepted pose."});
 
   static constexpr MetricName kRejected = {
       "voxloc_rejected_total",

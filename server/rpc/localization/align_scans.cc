@@ -37,6 +37,7 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
     const v1::AlignmentStatus status = result->status();
+    const bool accepted = result->accepted();
     {
       const absl::MutexLock lock(&mutex_);
       RecordAnswer(*result, absl::GetCurrentTimeNanos(), info_);
@@ -51,6 +52,7 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
     }
     const absl::MutexLock lock(&mutex_);
     info_.set_unanswered(info_.unanswered() - 1);
+    if (status != v1::ALIGNMENT_STATUS_SUPERSEDED && !ended_) SetLocalized(accepted);
     if (info_.unanswered() > 0) return;
     if (half_closed_) End(absl::OkStatus());
     if (drain_status_.has_value()) End(*drain_status_);
@@ -112,12 +114,19 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
     if (lane_ == nullptr) return;
     runtime_.scheduler.Close(*lane_);
     const absl::MutexLock lock(&mutex_);
+    ended_ = true;
+    SetLocalized(false);
     LogRateLimited(
         LogLevel::kInfo, "session_closed",
         {{"session", source_->session}, {"map", source_->map}, {"answered", info_.answered()}});
   }
 
  private:
+  void SetLocalized(bool localized) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (std::exchange(localized_, localized) == localized) return;
+    runtime_.metrics.sessions_localized.Add(localized ? 1.0 : -1.0);
+  }
+
   // A status that is not ok ends the stream.
   absl::Status Dispatch(std::unique_ptr<v1::AlignScansRequest> request) {
     if (request->has_open()) return Open(request->open());
@@ -279,6 +288,8 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
   // Its name is empty until the session is open.
   v1::SessionInfo info_ ABSL_GUARDED_BY(mutex_);
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool localized_ ABSL_GUARDED_BY(mutex_) = false;  // as voxloc_sessions_localized counts it
   std::optional<absl::Status> drain_status_
       ABSL_GUARDED_BY(mutex_);  // what the stream is to end with
 };

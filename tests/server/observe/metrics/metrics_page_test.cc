@@ -18,9 +18,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/engine/cpu/cpu_engine.h"
+#include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
 #include "tests/support/forwarding_engine.h"
 
 namespace voxloc::server {
@@ -125,7 +127,7 @@ TEST(MetricsSeries, OfAMapEndWithIt) {
   server.LoadTown();
   const size_t series = CountSeries(server);
   server.LoadTown("second");
-  EXPECT_EQ(CountSeries(server), series + 5);  // revision, age, three outcomes
+  EXPECT_EQ(CountSeries(server), series + 8);  // revision, age, outcomes by revision
   v1::DeleteMapRequest request;
   request.set_map("second");
   v1::DeleteMapResponse response;
@@ -135,14 +137,16 @@ TEST(MetricsSeries, OfAMapEndWithIt) {
   EXPECT_EQ(CountSeries(server), series);
 }
 
+double ResultsOf(TestServer& server, const char* map, const char* outcome,
+                 const char* revision = "active") {
+  return MetricsOf(server)[absl::StrCat("voxloc_map_results_total{map=\"", map, "\",revision=\"",
+                                        revision, "\",outcome=\"", outcome, "\"}")];
+}
+
 TEST(MetricsOfMaps, CountWhatIsAcceptedOnEachMap) {
   TestServer server(EnableMetrics);
   server.LoadTown();
   server.LoadTown("second");
-  const auto count = [&server](const char* map, const char* outcome) {
-    return MetricsOf(server)[absl::StrCat("voxloc_map_results_total{map=\"", map, "\",outcome=\"",
-                                          outcome, "\"}")];
-  };
   TestSession session(server, "town");
   EXPECT_TRUE(session.Align(GoodScan(1)).accepted());
   EXPECT_TRUE(session.Align(GoodScan(2)).accepted());
@@ -150,10 +154,41 @@ TEST(MetricsOfMaps, CountWhatIsAcceptedOnEachMap) {
   empty.mutable_clouds(0)->mutable_cloud()->clear_data();
   EXPECT_FALSE(session.Align(empty).accepted());
   EXPECT_TRUE(session.Close().ok());
-  EXPECT_EQ(count("town", "accepted"), 2.0);
-  EXPECT_EQ(count("town", "rejected"), 0.0);
-  EXPECT_EQ(count("town", "not_aligned"), 1.0);
-  EXPECT_EQ(count("second", "accepted"), 0.0);
+  EXPECT_EQ(ResultsOf(server, "town", "accepted"), 2.0);
+  EXPECT_EQ(ResultsOf(server, "town", "rejected"), 0.0);
+  EXPECT_EQ(ResultsOf(server, "town", "not_aligned"), 1.0);
+  EXPECT_EQ(ResultsOf(server, "second", "accepted"), 0.0);
+}
+
+TEST(MetricsOfMaps, TellAStagedRevisionFromTheActiveOne) {
+  TestServer server(EnableMetrics);
+  server.LoadTown();
+  ASSERT_TRUE(RunUpdate(server, {BeginRequest("town", false), StageRequest({"van"})}).status.ok());
+  ServeScan(server, "van");
+  ServeScan(server, "bus");
+  ServeScan(server, "bus");
+  EXPECT_EQ(ResultsOf(server, "town", "accepted", "staged"), 1.0);
+  EXPECT_EQ(ResultsOf(server, "town", "accepted"), 2.0);
+}
+
+TEST(MetricsOfSessions, CountThoseWhoseLastPoseIsAccepted) {
+  TestServer server(EnableMetrics);
+  server.LoadTown();
+  const auto localized = [&server] { return MetricsOf(server)["voxloc_sessions_localized"]; };
+  TestSession first(server, "town");
+  TestSession second(server, "town");
+  EXPECT_EQ(localized(), 0.0);
+  EXPECT_TRUE(first.Align(GoodScan(1)).accepted());
+  EXPECT_TRUE(second.Align(GoodScan(1)).accepted());
+  EXPECT_TRUE(second.Align(GoodScan(2)).accepted());
+  EXPECT_TRUE(Eventually([&] { return localized() == 2.0; }));
+  v1::Scan empty = GoodScan(3);
+  empty.mutable_clouds(0)->mutable_cloud()->clear_data();
+  EXPECT_FALSE(second.Align(empty).accepted());
+  EXPECT_TRUE(Eventually([&] { return localized() == 1.0; }));
+  EXPECT_TRUE(first.Close().ok());
+  EXPECT_TRUE(Eventually([&] { return localized() == 0.0; }));
+  EXPECT_TRUE(second.Close().ok());
 }
 
 TEST(MetricsOfRpcs, CountTheBytesAndMessagesOfStreams) {
