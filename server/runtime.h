@@ -30,6 +30,7 @@
 #include "server/maps/moments/moments_cache.h"
 #include "server/maps/residency/places_in_use.h"
 #include "server/maps/residency/residency.h"
+#include "server/maps/residency/residency_check.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"

@@ -266,11 +266,14 @@ class RunningServer final : public Server {
     return absl::OkStatus();
   }
 
-  // Maps are loaded while the server answers, beginning where vehicles were last.
+  // Maps are loaded while the server answers, beginning where vehicles were last; on demand, none
+  // until it is asked for.
   absl::Status StartLoading(const std::vector<std::string>& maps) {
+    const bool on_demand = runtime_.config.residency.idle_timeout_s > 0.0;
     for (const std::string& map : maps) {
       VOXLOC_ASSIGN_OR_RETURN(const auto poses, runtime_.map_store->ListLastPoses(map));
       for (const LastPose& pose : poses) {
+        if (on_demand) break;
         runtime_.places.Record(map, {pose.map_T_base.translation.head<2>(), Eigen::Vector2d::Zero(),
                                      PlacesInUse::Clock::now()});
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls of a server: the addresses that are tried, one request and one answer, messages in both
-// directions, and deadlines.
+// directions, deadlines, and the map that a call names.
 // Included by this library's sources only.
 
 #ifndef VOXLOC_CLIENTS_CPP_CALLS_H_
@@ -89,6 +89,28 @@ auto TryEach(const Channel& channel, const Work& work)
   }
 }
 
+// The map that a request names, itself or in its setup; empty: none.
+template <typename Request>
+auto MapOf(const Request& request, int /*preferred*/) -> decltype(request.map()) {
+  return request.map();
+}
+template <typename Request>
+auto MapOf(const Request& request, int /*preferred*/) -> decltype(request.setup().map()) {
+  return request.setup().map();
+}
+template <typename Request>
+absl::string_view MapOf(const Request& /*request*/, double /*otherwise*/) {
+  return {};
+}
+
+// For a call with this request.
+template <typename Request>
+std::unique_ptr<grpc::ClientContext> ContextFor(const Channel& channel, const Request& request) {
+  std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
+  NameMap(MapOf(request, 0), context.get());
+  return context;
+}
+
 template <typename Stub, typename Request, typename Response>
 using UnaryMethod = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
@@ -99,7 +121,7 @@ absl::StatusOr<Response> CallEndpoint(const Channel& channel, const Endpoint& en
                                       UnaryMethod<Stub, Request, Response> method,
                                       const Request& request,
                                       std::chrono::system_clock::time_point deadline) {
-  const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
+  const std::unique_ptr<grpc::ClientContext> context = ContextFor(channel, request);
   context->set_deadline(deadline);
   Response response;
   const grpc::Status status = (Stub(endpoint.channel).*method)(context.get(), request, &response);
@@ -141,15 +163,17 @@ absl::StatusOr<Message> MessageIn(absl::StatusOr<Response> response,
 // a call that has not ended. After an error every further exchange returns it.
 template <typename Stub, typename Request, typename Response>
 struct DuplexCall {
-  // `timeout_s` is for each exchange; 0: no limit. `awaited` is what the stream may not end before.
+  // `first` names the map. `timeout_s` is for each exchange; 0: no limit. `awaited` is what the
+  // stream may not end before.
+  template <typename First>
   DuplexCall(const Channel& a_channel, const Endpoint& an_endpoint, absl::string_view a_call,
-             double a_timeout_s, absl::string_view an_awaited)
+             const First& first, double a_timeout_s, absl::string_view an_awaited)
       : channel(a_channel),
         endpoint(an_endpoint),
         call(a_call),
         timeout_s(a_timeout_s),
         awaited(an_awaited),
-        context(a_channel.impl().NewContext()) {}
+        context(ContextFor(a_channel, first)) {}
   ~DuplexCall() {
     if (rpc == nullptr || finished) return;
     context->TryCancel();

@@ -298,6 +298,11 @@ std::unique_ptr<grpc::ClientContext> Channel::Impl::NewContext() const {
   return context;
 }
 
+void NameMap(absl::string_view map, grpc::ClientContext* context) {
+  if (map.empty() || !std::all_of(map.begin(), map.end(), absl::ascii_isgraph)) return;
+  context->AddMetadata("x-voxloc-map", std::string(map));
+}
+
 bool AddressRound::Next(absl::Status refusal) {
   refusals_.push_back(std::move(refusal));
   return refusals_.size() < impl_->endpoints.size();

@@ -148,6 +148,10 @@ struct Channel::Impl {
   [[nodiscard]] std::unique_ptr<grpc::ClientContext> NewContext() const;
 };
 
+// Adds the metadata `x-voxloc-map`, by which proxies route. gRPC would abort on characters that no
+// metadata has; such a name, which no map has either, and an empty one are left out.
+void NameMap(absl::string_view map, grpc::ClientContext* context);
+
 // Iterates once over the addresses of a channel, starting with the first. Not thread-safe.
 class AddressRound {
  public:

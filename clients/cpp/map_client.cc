@@ -75,7 +75,7 @@ absl::StatusOr<uint64_t> ReadParts(
     std::unique_ptr<grpc::ClientReader<Part>> (MapStub::*method)(grpc::ClientContext*,
                                                                  const Request&),
     const Request& request, const Add& add, double timeout_s, bool* began) {
-  const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
+  const std::unique_ptr<grpc::ClientContext> context = ContextFor(channel, request);
   const std::unique_ptr<grpc::ClientReader<Part>> reader =
       (MapStub(endpoint.channel).*method)(context.get(), request);
   Part part;

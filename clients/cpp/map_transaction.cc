@@ -44,7 +44,8 @@ struct MapTransaction::Impl
   };
 
   Impl(const Channel& a_channel, const Endpoint& an_endpoint, const TransactionOptions& an_options)
-      : DuplexCall(a_channel, an_endpoint, "UpdateMapTiles", an_options.timeout_s, "the commit"),
+      : DuplexCall(a_channel, an_endpoint, "UpdateMapTiles", an_options.begin, an_options.timeout_s,
+                   "the commit"),
         options(an_options) {}
 
   absl::Status Begin() {

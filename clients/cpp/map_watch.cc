@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/calls.h"
 #include "clients/cpp/channel_impl.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
@@ -27,7 +28,7 @@ struct MapWatch::Impl {
 
   // False: cancelled.
   bool Begin() {
-    std::unique_ptr<grpc::ClientContext> next = channel.impl().NewContext();
+    std::unique_ptr<grpc::ClientContext> next = ContextFor(channel, request);
     const std::lock_guard<std::mutex> lock(mutex);
     if (cancelled) return false;
     context = std::move(next);

@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<ScoreClient>> ScoreClient::Open(const Channel& ch
   using Client = absl::StatusOr<std::unique_ptr<ScoreClient>>;
   return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) -> Client {
     std::unique_ptr<ScoreClient> client(new ScoreClient(
-        std::make_unique<Impl>(channel, endpoint, "ScorePoses", timeout_s, "its answer")));
+        std::make_unique<Impl>(channel, endpoint, "ScorePoses", setup, timeout_s, "its answer")));
     VOXLOC_TRY(client->impl_->Begin(setup));
     return client;
   });

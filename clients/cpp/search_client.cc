@@ -25,7 +25,7 @@ absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
   const auto search = [&](const Endpoint& endpoint,
                           bool* /*began*/) -> absl::StatusOr<v1::SearchResult> {
     const absl::string_view call = "EstimateInitialPose";
-    const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
+    const std::unique_ptr<grpc::ClientContext> context = ContextFor(channel, request);
     context->set_deadline(deadline);
     const std::unique_ptr<grpc::ClientReader<v1::EstimateInitialPoseResponse>> reader =
         LocalizationStub(endpoint.channel).EstimateInitialPose(context.get(), request);

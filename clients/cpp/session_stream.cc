@@ -37,6 +37,7 @@ SessionStream::~SessionStream() {
 absl::Status SessionStream::Open(const v1::OpenSession& open, double timeout_s,
                                  v1::SessionOpened* opened) {
   const Deadline deadline = DeadlineAfter(timeout_s);
+  NameMap(open.setup().map(), context_.get());
   rpc_ = v1::LocalizationService::Stub(endpoint_.channel)
              .AsyncAlignScans(context_.get(), &events_, Tag(Event::kStarted));
   v1::AlignScansResponse response;

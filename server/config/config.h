@@ -72,8 +72,8 @@ struct Limits {
          large_messages * limits.max_message_bytes;
 }
 
-// Which tiles are in memory of maps that do not fit, metres: Autoware's dynamic map loading
-// (map_radius, lidar_radius, update_distance) and its defaults.
+// Which maps are in memory, and which tiles of those that do not fit, metres: Autoware's dynamic
+// map loading (map_radius, lidar_radius, update_distance) and its defaults.
 struct ResidencyOptions {
   double map_radius_m = 150.0;      // around a vehicle, in which tiles are loaded
   double lidar_radius_m = 100.0;    // around a vehicle, in which missing tiles are reported
@@ -81,6 +81,9 @@ struct ResidencyOptions {
   // How far ahead of a vehicle, at its velocity, tiles are loaded too: half as long again as it
   // takes at 15 m/s to drive the 50 m between both radii.
   double ahead_s = 5.0;
+  // A map is loaded when it is asked for and dropped when it was not used for so long; 0: all maps
+  // are loaded at the start and stay.
+  double idle_timeout_s = 0.0;
 };
 
 // Files in PEM. Empty: none.

@@ -61,6 +61,10 @@ std::vector<Setting> MakeSettings() {
              "look anew at which tiles are needed when a vehicle has driven this far, metres"),
       Number("residency.ahead_s", &ResidencyOptions::ahead_s, 0.0, 3600.0,
              "load tiles for where each vehicle will be after so long at its velocity, seconds"),
+      Number(
+          "residency.idle_timeout_s", &ResidencyOptions::idle_timeout_s, 0.0, 1e7,
+          "load a map when a session or a request needs it, and drop it from memory when none has "
+          "for this many seconds; 0: load all maps at the start, and keep them"),
       Switch("tile_fit", &Config::tile_fit,
              "compare some accepted scans with the tiles of their map, in at most 1 % of the time "
              "of tracking, to know which tiles have changed"),

@@ -33,7 +33,7 @@
 #include "server/lifecycle/engine_watch.h"
 #include "server/maps/fit/tile_fits.h"
 #include "server/maps/last_poses.h"
-#include "server/maps/residency/residency.h"
+#include "server/maps/residency/residency_check.h"
 #include "server/maps/resident_maps.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/trace/span_exporter.h"

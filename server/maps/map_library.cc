@@ -66,19 +66,21 @@ absl::Status MapLibrary::SwitchEngine() {
   parts_.maps.set_memory(MapMemoryOf(parts_.engine.name()));
   parts_.max_bytes.store(MapMemoryBytes(*parts_.config.limits(), parts_.engine.Info()));
   for (const std::string& map : parts_.maps.Names()) {
-    for (const MapView& view : parts_.maps.Views(map)) {
-      TileCatalogue::Change change;
-      view.snapshot->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
-        if (entry.second.resident == nullptr) return;
-        MapTile tile = entry.second;
-        tile.resident = nullptr;
-        change.emplace_hint(change.end(), entry.first, std::move(tile));
-      });
-      VOXLOC_TRY(UpdateResidency(view, change));
-    }
+    for (const MapView& view : parts_.maps.Views(map)) VOXLOC_TRY(DropTiles(view));
   }
   applied_takeovers_.store(takeovers, std::memory_order_relaxed);
   return absl::OkStatus();
+}
+
+absl::Status MapLibrary::DropTiles(const MapView& view) {
+  TileCatalogue::Change change;
+  view.snapshot->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
+    if (entry.second.resident == nullptr) return;
+    MapTile tile = entry.second;
+    tile.resident = nullptr;
+    change.emplace_hint(change.end(), entry.first, std::move(tile));
+  });
+  return UpdateResidency(view, change);
 }
 
 absl::Status MapLibrary::UpdateResidency(const MapView& view, const TileCatalogue::Change& change) {

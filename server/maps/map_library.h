@@ -105,6 +105,9 @@ class MapLibrary {
   // Number of failovers. Objects built before the last one belong to a failed engine.
   [[nodiscard]] uint64_t takeovers() const { return parts_.engine.takeovers(); }
 
+  // Republishes a revision without resident tiles. On the queue.
+  [[nodiscard]] absl::Status DropTiles(const MapView& view);
+
   [[nodiscard]] MapStore& store() const { return parts_.store; }
   [[nodiscard]] const ResidentMaps& maps() const { return parts_.maps; }
   // Those that maps can serve.

@@ -47,6 +47,12 @@ MapView AnyView(const MapEntry& entry) {
   return entry.staged.empty() ? MapView{} : entry.staged.front().view;
 }
 
+// Whether the changed tiles of the revision that follows this one are loaded at once. Those of a
+// map that is not in memory are left to Residency.
+bool IsInMemory(const MapSnapshot* known) {
+  return known == nullptr || known->tiles.empty() || known->tiles.resident() > 0;
+}
+
 uint64_t RevisionOf(const MapView& view) {
   return view.snapshot == nullptr ? 0 : view.snapshot->revision;
 }
@@ -230,7 +236,7 @@ absl::Status MapLibrary::SyncActive(const StoredMap& stored, const MapEntry& ent
   const MapSnapshot* const known =
       staged != nullptr ? staged->view.snapshot.get() : entry.active.snapshot.get();
   VOXLOC_ASSIGN_OR_RETURN(auto loaded,
-                          LoadRevision(stored, *active, *build, known, /*resident=*/true));
+                          LoadRevision(stored, *active, *build, known, IsInMemory(known)));
   const MapSnapshot* const before = entry.active.snapshot.get();
   auto changed = ChangedTiles(before, loaded);
   MapView view =
@@ -267,7 +273,7 @@ absl::Status MapLibrary::SyncStaged(const StoredMap& stored,
     } else {
       const MapSnapshot* const active = entry->active.snapshot.get();
       VOXLOC_ASSIGN_OR_RETURN(auto loaded,
-                              LoadRevision(stored, revision, *build, active, /*resident=*/true));
+                              LoadRevision(stored, revision, *build, active, IsInMemory(active)));
       changed = ChangedTiles(active, loaded);
       view = parts_.maps.Stage(std::move(loaded), FactsOf(stored.name, revision.revision, build),
                                revision.canary_vehicles);

@@ -335,6 +335,7 @@ absl::Status ResidentMaps::NoSuchMap(absl::string_view name) const {
 }
 
 void ResidentMaps::UpdateMetrics() const {
+  size_t resident_maps = 0;
   size_t tiles = 0;
   size_t resident_tiles = 0;
   size_t points = 0;
@@ -343,6 +344,7 @@ void ResidentMaps::UpdateMetrics() const {
   for (const auto& [name, map] : maps_) {
     if (map.active.snapshot == nullptr) continue;
     const MapSnapshot& active = *map.active.snapshot;
+    if (active.tiles.resident() > 0) ++resident_maps;
     tiles += active.tiles.size();
     resident_tiles += active.tiles.resident();
     points += active.tiles.points();
@@ -351,6 +353,7 @@ void ResidentMaps::UpdateMetrics() const {
     for (size_t i = 0; i < resident.statistics().size(); ++i) cells += resident.cells(i);
   }
   metrics_.maps.Set(static_cast<double>(maps_.size()));
+  metrics_.maps_resident.Set(static_cast<double>(resident_maps));
   metrics_.map_tiles.Set(static_cast<double>(tiles));
   metrics_.map_tiles_resident.Set(static_cast<double>(resident_tiles));
   metrics_.map_points.Set(static_cast<double>(points));

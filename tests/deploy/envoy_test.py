@@ -69,6 +69,17 @@ class Envoy(unittest.TestCase):
             with self.assertRaises(json_format.ParseError):
                 parse(wrong)
 
+    def test_it_can_route_by_the_metadata_of_the_clients(self):
+        ((policy,),) = [route["route"]["hash_policy"] for host in self.manager["route_config"]["virtual_hosts"]
+                        for route in host["routes"]]
+        client = (SOURCE / "clients/cpp/channel.cc").read_text(encoding="utf-8")
+        self.assertIn(f'AddMetadata("{policy["header"]["header_name"]}", ', client)
+        by_map = copy.deepcopy(self.config)
+        by_map["static_resources"]["clusters"][0].update(
+            lb_policy="RING_HASH", common_lb_config={"consistent_hashing_lb_config": {"hash_balance_factor": 150}})
+        cluster = parse(by_map).static_resources.clusters[0]
+        self.assertEqual(cluster.lb_policy, cluster.RING_HASH)
+
     def test_streams_last_and_go_to_ready_servers_of_the_kubernetes_service(self):
         (host,) = self.manager["route_config"]["virtual_hosts"]
         (route,) = host["routes"]

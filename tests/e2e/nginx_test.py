@@ -18,77 +18,22 @@ import argparse
 import contextlib
 import json
 import math
-import os
 import pathlib
 import re
-import shutil
 import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import unittest
-import urllib.request
 
 SKIPPED = 77
-TIMEOUT_S = 100
 SERVERS = 3
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
 import postgres  # noqa: E402  pylint: disable=wrong-import-position
-from certificates import Certificates  # noqa: E402  pylint: disable=wrong-import-position
-from waiting import eventually, free_port  # noqa: E402  pylint: disable=wrong-import-position
-
-
-class Server:
-    """One voxlocd, started again at the same addresses with the same maps."""
-
-    def __init__(self, test, number):
-        self.test, self.number = test, number
-        self.grpc, self.http = (f"127.0.0.1:{free_port()}" for _ in range(2))
-        self.log = test.folder / f"voxlocd-{number}.log"
-        self.process = None
-
-    def start(self):
-        self.launch()
-        self.wait_until_ready()
-
-    def launch(self):
-        log = self.test.cleanup.enter_context(open(self.log, "ab"))
-        self.process = subprocess.Popen(
-            [self.test.options.programs / "voxlocd", f"--listen={self.grpc}", f"--metrics-listen={self.http}",
-             f"--data-dir={self.test.folder}/data-{self.number}", "--engine=cpu",
-             # The delay is for proxies that ask for the readiness.
-             "--drain-delay-s=0",
-             f"--drain-spread-s={self.test.options.drain_spread}", *self.test.store],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-
-    def wait_until_ready(self):
-        eventually(f"server {self.number} is ready",
-                   lambda: urllib.request.urlopen(f"http://{self.http}/readyz", timeout=TIMEOUT_S).status == 200)
-
-    def end(self, number):
-        self.process.send_signal(number)
-        return self.process.wait(timeout=TIMEOUT_S)
-
-    def kill(self):
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-    def metric(self, series):
-        """Its value; 0: there is no such series."""
-        page = urllib.request.urlopen(f"http://{self.http}/metrics", timeout=TIMEOUT_S).read().decode()
-        found = re.search(rf"^{re.escape(series)} (\S+)$", page, re.M)
-        return int(float(found.group(1))) if found else 0
-
-    def sessions(self):
-        return self.metric("voxloc_sessions_active")
-
-    def revision(self):
-        """The revision of the map that it serves."""
-        return self.metric('voxloc_map_revision{map="town"}')
+import proxied_servers  # noqa: E402  pylint: disable=wrong-import-position
+from waiting import eventually  # noqa: E402  pylint: disable=wrong-import-position
 
 
 class Nginx(unittest.TestCase):
@@ -100,77 +45,25 @@ class Nginx(unittest.TestCase):
         cls.cleanup = contextlib.ExitStack()
         cls.addClassCleanup(cls.cleanup.close)
         cls.folder = pathlib.Path(cls.cleanup.enter_context(tempfile.TemporaryDirectory()))
-        # The workers of nginx have a user of their own.
-        os.chmod(cls.folder, 0o755)
         cls.town = cls.folder / "town"
         cls.call("simulate", "--size", "100", "--scans", "10", "--map-spacing", "0.2", cls.town)
-        cls.store = []
+        flags = [f"--drain-spread-s={cls.options.drain_spread}"]
         if cls.options.shared_store:
             database = postgres.Postgres()
             cls.cleanup.callback(database.stop)
-            cls.store = [f"--store.url={database.url}"]
-        cls.servers = [Server(cls, number) for number in range(SERVERS)]
+            flags.append(f"--store.url={database.url}")
+        cls.servers = [
+            proxied_servers.Server(cls.cleanup, cls.folder, cls.options.programs / "voxlocd", number, flags)
+            for number in range(SERVERS)]
         for server in cls.servers:
-            cls.cleanup.callback(server.kill)
             server.launch()
         for server in cls.servers:
             server.wait_until_ready()
-        for server in cls.servers[:1] if cls.store else cls.servers:
+        for server in cls.servers[:1] if cls.options.shared_store else cls.servers:
             cls.call("map", "load", "--server", server.grpc, "--map", "town", cls.town / "map")
-        eventually("all servers have the map", lambda: all(server.revision() == 1 for server in cls.servers))
+        eventually("all servers have the map", lambda: all(revision_of(server) == 1 for server in cls.servers))
         cls.commit_times_s = []
-        cls.start_nginx()
-
-    @classmethod
-    def start_nginx(cls):
-        cls.nginx_folder = cls.folder / "nginx"
-        shutil.copytree(cls.options.source / "deploy/nginx", cls.nginx_folder)
-        certificates = Certificates(cls.folder)
-        certificate, key = certificates.sign("server", "IP:127.0.0.1")
-        shutil.copy(certificate, cls.nginx_folder / "tls.crt")
-        shutil.copy(key, cls.nginx_folder / "tls.key")
-        cls.authority = certificates.authority[0]
-        cls.proxy = f"127.0.0.1:{free_port()}"
-        config = cls.nginx_folder / "nginx.conf"
-        text = config.read_text(encoding="utf-8")
-        for shipped, here in (("listen 50051 ", f"listen {cls.proxy} "), ("/run/nginx-voxloc.pid", f"{cls.folder}/nginx.pid")):
-            assert text.count(shipped) == 1, shipped
-            text = text.replace(shipped, here)
-        config.write_text(text, encoding="utf-8")
-        cls.write_servers()
-        cls.nginx("-t")
-        log = cls.cleanup.enter_context(open(cls.folder / "nginx.log", "wb"))
-        process = subprocess.Popen(["nginx", "-c", config, "-g", "daemon off;"], stdin=subprocess.DEVNULL,
-                                   stdout=log, stderr=log)
-
-        def end():
-            process.terminate()
-            process.wait(timeout=TIMEOUT_S)
-
-        cls.cleanup.callback(end)
-        host, _, port = cls.proxy.partition(":")
-        eventually("nginx listens", lambda: socket.create_connection((host, int(port))).close() is None)
-
-    @classmethod
-    def nginx(cls, *arguments):
-        run = subprocess.run(["nginx", "-c", cls.nginx_folder / "nginx.conf", *arguments], stdin=subprocess.DEVNULL,
-                             capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        if run.returncode != 0:
-            raise AssertionError(run.stderr)
-
-    @classmethod
-    def write_servers(cls, down=()):
-        """servers.conf as it ships, with the addresses of this test."""
-        text = (cls.options.source / "deploy/nginx/servers.conf").read_text(encoding="utf-8")
-        for server in cls.servers:
-            name = f"voxloc-{server.number}:50051 "
-            assert text.count(name) == 1, name
-            text = text.replace(name, server.grpc + (" down " if server in down else " "))
-        (cls.nginx_folder / "servers.conf").write_text(text, encoding="utf-8")
-
-    def mark(self, down=()):
-        self.write_servers(down)
-        self.nginx("-s", "reload")
+        cls.proxy = proxied_servers.Proxy(cls.cleanup, cls.folder, cls.options.source, cls.servers)
 
     @classmethod
     def client(cls, *arguments):
@@ -178,17 +71,10 @@ class Nginx(unittest.TestCase):
 
     @classmethod
     def call(cls, *arguments):
-        run = subprocess.run(cls.client(*arguments), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                             timeout=TIMEOUT_S, check=False)
-        if run.returncode != 0:
-            raise AssertionError(f"{arguments}: {run.stdout}{run.stderr}")
-        return run.stdout
+        return proxied_servers.run(cls.client(*arguments))
 
     def through_nginx(self, *arguments):
-        return (*arguments, "--server", self.proxy, "--tls-ca", self.authority)
-
-    def log(self):
-        return (self.folder / "nginx.log").read_text(encoding="utf-8")
+        return (*arguments, *self.proxy.flags())
 
     def vehicles_on(self, servers):
         return sum(server.sessions() for server in servers) == self.options.vehicles
@@ -196,7 +82,7 @@ class Nginx(unittest.TestCase):
     def commit(self, writer, servers):
         """Changes a tile through one of the servers while the vehicles drive; all of them, which run, must
         answer with the new revision."""
-        revision = writer.revision() + 1
+        revision = revision_of(writer) + 1
         tiles = (path for path in (self.town / "map").rglob("*.pcd") if path.is_file())
         tile = shorter_cloud(min(tiles), self.folder, points=revision)
         self.call("map", "load", "--server", writer.grpc, "--map", "town", "--add", tile)
@@ -212,7 +98,7 @@ class Nginx(unittest.TestCase):
         yaw = math.degrees(math.atan2(pose[4], pose[0]))
         answer = json.loads(self.call("align", "--server", server.grpc, "--map", "town", "--guess",
                                       f"{pose[3]},{pose[7]},{pose[11]},0,0,{yaw}", "--points", self.options.points,
-                                      "--timeout", TIMEOUT_S, "--json", "-", scan))
+                                      "--timeout", proxied_servers.TIMEOUT_S, "--json", "-", scan))
         return answer["status"], answer["map_revision"]
 
     def kill_and_roll(self, driving):
@@ -222,23 +108,23 @@ class Nginx(unittest.TestCase):
         # Least streams: no server is left without.
         for server in self.servers:
             self.assertGreater(server.sessions(), 0, server.number)
-        if self.store:
+        if self.options.shared_store:
             for number in range(self.options.commits):
                 self.commit(self.servers[number % SERVERS], self.servers)
         one.end(signal.SIGKILL)
         eventually("all vehicles go on elsewhere", lambda: self.vehicles_on(others) or driving.poll() is not None)
-        if self.store:
+        if self.options.shared_store:
             self.commit(others[0], others)
         one.start()
-        if self.store:
-            self.assertEqual(self.answer_of(one), ("OK", others[0].revision()))
+        if self.options.shared_store:
+            self.assertEqual(self.answer_of(one), ("OK", revision_of(others[0])))
         for server in others:
             rest = [other for other in self.servers if other is not server]
-            self.mark(down=[server])
+            self.proxy.mark(down=[server])
             self.assertEqual(server.end(signal.SIGTERM), 0)
             eventually("all vehicles go on elsewhere", lambda: self.vehicles_on(rest) or driving.poll() is not None)
             server.start()
-            self.mark()
+            self.proxy.mark()
         return driving.poll() is None
 
     def drive(self, seconds):
@@ -252,13 +138,13 @@ class Nginx(unittest.TestCase):
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             lasted = self.kill_and_roll(driving)
-            exit_code = driving.wait(timeout=seconds + TIMEOUT_S)
+            exit_code = driving.wait(timeout=seconds + proxied_servers.TIMEOUT_S)
         finally:
             if driving.poll() is None:
                 driving.kill()
                 driving.wait()
         text = (self.folder / "load-test.log").read_text(encoding="utf-8")
-        self.assertEqual(exit_code, 0, text + self.log())
+        self.assertEqual(exit_code, 0, text + self.proxy.log())
         return json.loads(result.read_text(encoding="utf-8")), lasted
 
     def test_every_scan_has_one_outcome_while_servers_are_killed_and_rolled(self):
@@ -293,9 +179,14 @@ class Nginx(unittest.TestCase):
         listed = json.loads(self.call(*self.through_nginx("map", "list"), "--json", "-"))
         self.assertIn("town", json.dumps(listed))
         run = subprocess.run(self.client(*self.through_nginx("map", "info"), "--map", "none"), capture_output=True,
-                             text=True, timeout=TIMEOUT_S, check=False)
+                             text=True, timeout=proxied_servers.TIMEOUT_S, check=False)
         self.assertNotEqual(run.returncode, 0)
         self.assertIn("none", run.stderr)
+
+
+def revision_of(server):
+    """The revision of the map that it serves."""
+    return server.metric('voxloc_map_revision{map="town"}')
 
 
 def shorter_cloud(path, folder, points):
@@ -325,16 +216,12 @@ def main():
     parser.add_argument("--max-pause", type=float)
     parser.add_argument("--json", type=pathlib.Path)
     Nginx.options, rest = parser.parse_known_args()
-    if not shutil.which("nginx") and not pathlib.Path("/usr/sbin/nginx").exists():
-        print("nginx is not installed")
-        return SKIPPED
     if Nginx.options.shared_store and not postgres.is_installed():
         print("PostgreSQL's server is not installed (Debian's package postgresql)")
         return SKIPPED
-    if os.geteuid() != 0:
-        print("root is needed: nginx is not installed for other users")
+    if proxied_servers.why_not_root_with_nginx():
+        print(proxied_servers.why_not_root_with_nginx())
         return SKIPPED
-    os.environ["PATH"] += ":/usr/sbin"
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
 
 

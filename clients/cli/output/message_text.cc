@@ -226,6 +226,7 @@ Json MapJson(const v1::MapInfo& map) {
   return {{"name", map.name()},
           {"revision", map.revision()},
           {"tiles", map.tiles()},
+          {"resident_tiles", map.resident_tiles()},
           {"points", map.points()},
           {"bounds", map.has_bounds() ? MessageJson(map.bounds()) : Json(nullptr)},
           {"memory_bytes", map.memory_bytes()},

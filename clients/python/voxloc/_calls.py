@@ -192,7 +192,7 @@ def load_map(self: Caller, map: str, tiles: _steps.Tiles, *, clear: bool = True,
                                    canary_vehicles=canary_vehicles)
     index = yield from _reach(self, "UpdateMapTiles", timeout_s)
     steps = _steps.update_map(self._connections.addresses.all[index], begin, tiles, remove, commit)
-    return (yield from _exchange(self, index, "UpdateMapTiles", timeout_s, steps))
+    return (yield from _exchange(self, index, "UpdateMapTiles", map, timeout_s, steps))
 
 
 def align(self: Caller, setup: Union[Setup, str], scan: Scan,
@@ -235,7 +235,7 @@ def score(self: Caller, setup: Union[Setup, str], scan: Scan,
     """Scores poses map_T_base, also as an array (N, 7) x y z qx qy qz qw, without aligning."""
     def score_at(index: int, server: str) -> Procedure[PoseScores]:
         steps = _steps.score(server, setup, scan, poses, stage)
-        return _exchange(self, index, "ScorePoses", timeout_s, steps)
+        return _exchange(self, index, "ScorePoses", setup_message(setup).map, timeout_s, steps)
 
     return _try_each(self, score_at)
 
@@ -311,10 +311,10 @@ def _receive(self: Caller, name: str, request: Any, timeout_s: Optional[float],
     return _try_each(self, receive_at)
 
 
-def _exchange(self: Caller, index: int, call: str, timeout_s: Optional[float],
+def _exchange(self: Caller, index: int, call: str, map: str, timeout_s: Optional[float],
               steps: _steps.Steps) -> Procedure[Any]:
-    """A call whose messages go both ways."""
-    stream = self._stream(self._connections, index, call, timeout_s)
+    """A call about a map whose messages go both ways."""
+    stream = self._stream(self._connections, index, call, map, timeout_s)
     answer: Any = None
     try:
         while True:

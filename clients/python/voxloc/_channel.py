@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, Optional, Tuple
 
 import grpc
@@ -61,13 +62,16 @@ class Connections:
         """For a call: the addresses, one after another."""
         return AddressRound(self.addresses)
 
-    def begin(self, index: int, call: str, *request: Any, timeout_s: Optional[float] = None) -> Any:
-        """Begins a call of a server; `request` where the call has just one."""
+    def begin(self, index: int, call: str, *request: Any, timeout_s: Optional[float] = None,
+              map: str = "") -> Any:
+        """Begins a call of a server; `request` where the call has just one, `map` where it has
+        several, which are of that map."""
         key = index, call
         if key not in self._stubs:
             self._stubs[key] = _stub(self.channels[index], CONTRACT.methods[call])
-        return self._stubs[key](*request, timeout=timeout_s,
-                                       metadata=self._token.metadata() + self._trace.metadata())
+        metadata = (self._token.metadata() + self._trace.metadata()
+                    + _map_metadata(map or _map_of(*request)))
+        return self._stubs[key](*request, timeout=timeout_s, metadata=metadata)
 
     def error(self, index: int, call: str, rpc: Any) -> Error:
         """The Error for what gRPC raised. A server that is unavailable is left."""
@@ -92,6 +96,16 @@ class Connections:
         """Whether a server that can be reached is to be found before the call, since it must be
         sent once."""
         return call not in _REPEATABLE and self.addresses.has_several
+
+
+def _map_of(request: Any = None) -> str:
+    """The map that a request names, itself or in its setup; "": none."""
+    return getattr(request, "map", "") or getattr(getattr(request, "setup", None), "map", "")
+
+
+def _map_metadata(map: str) -> Tuple[Tuple[str, str], ...]:
+    """By which proxies route; none for what no metadata can have, and no map is called."""
+    return (("x-voxloc-map", map),) if re.fullmatch("[!-~]+", map) else ()
 
 
 def _stub(channel: Any, method: Any) -> Any:

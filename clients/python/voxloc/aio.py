@@ -32,10 +32,10 @@ from voxloc.watch import watch_ended
 class Stream:
     """A stream of a call. `write` waits until gRPC has taken the message."""
 
-    def __init__(self, connections: Connections, index: int, call: str,
+    def __init__(self, connections: Connections, index: int, call: str, map: str,
                  timeout_s: Optional[float] = None):
         self._connections, self._index, self._call_name = connections, index, call
-        self._call = connections.begin(index, call, timeout_s=timeout_s)
+        self._call = connections.begin(index, call, timeout_s=timeout_s, map=map)
         self._cancelled = False
 
     async def write(self, message: Any) -> None:
@@ -143,9 +143,9 @@ class Client(_calls.Caller):
         opening = messages.OpenSession(
             setup=setup_message(setup), clock=clock, limits=limits, start_inactive=start_inactive,
             recovery=recovery, accumulation=accumulation, fusion=fusion)
-        return Session(lambda index: Stream(self._connections, index, "AlignScans"),
-                       self._connections.addresses, opening, open_timeout_s, reconnect,
-                       max_outstanding)
+        return Session(
+            lambda index: Stream(self._connections, index, "AlignScans", opening.setup.map),
+            self._connections.addresses, opening, open_timeout_s, reconnect, max_outstanding)
 
     async def _get_tiles(self, request: Any, timeout_s: Optional[float]) -> AsyncIterator[Tile]:
         round_ = self._connections.round()

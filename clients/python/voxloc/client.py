@@ -25,12 +25,12 @@ class Stream:
 
     _END = object()
 
-    def __init__(self, connections: Connections, index: int, call: str,
+    def __init__(self, connections: Connections, index: int, call: str, map: str,
                  timeout_s: Optional[float] = None, max_pending: int = 4):
         self._connections, self._index, self._call_name = connections, index, call
         self._pending: queue.Queue[Any] = queue.Queue(max_pending)
         self._call = connections.begin(index, call, iter(self._pending.get, self._END),
-                                       timeout_s=timeout_s)
+                                       timeout_s=timeout_s, map=map)
         self._cancelled = False
 
     def write(self, message: Any) -> None:
@@ -148,7 +148,8 @@ class Client(_calls.Caller):
             setup=setup_message(setup), clock=clock, limits=limits, start_inactive=start_inactive,
             recovery=recovery, accumulation=accumulation, fusion=fusion)
         return Session(
-            lambda index: Stream(self._connections, index, "AlignScans", max_pending=0),
+            lambda index: Stream(self._connections, index, "AlignScans", opening.setup.map,
+                                 max_pending=0),
             self._connections.addresses, opening, open_timeout_s, reconnect, max_outstanding)
 
     def _get_tiles(self, request: Any, timeout_s: Optional[float]) -> Iterator[Tile]:

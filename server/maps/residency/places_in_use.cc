@@ -19,7 +19,9 @@ bool PlacesInUse::Record(absl::string_view map, const PlaceInUse& place) {
   // What lies beyond the range of the squares is on no map.
   if (!(place.position.cwiseAbs().maxCoeff() < 1e15)) return false;
   const absl::MutexLock lock(&mutex_);
-  Places& places = places_[std::string(map)];
+  MapUse& use = maps_[std::string(map)];
+  use.last = std::max(use.last, place.seen);
+  auto& places = use.places;
   const Square square = SquareOf(place.position);
   if (const auto it = places.find(square); it != places.end()) {
     it->second = place;
@@ -45,13 +47,31 @@ bool PlacesInUse::RecordBox(absl::string_view map, const Eigen::Vector2d& min,
   return true;
 }
 
+std::shared_ptr<void> PlacesInUse::Hold(absl::string_view map) {
+  const absl::MutexLock lock(&mutex_);
+  const auto use = maps_.try_emplace(std::string(map)).first;  // stays while it is held
+  ++use->second.holds;
+  return {nullptr, [this, use](void* /*nothing*/) {
+            const absl::MutexLock releasing(&mutex_);
+            --use->second.holds;
+            use->second.last = Clock::now();
+          }};
+}
+
+PlacesInUse::Clock::time_point PlacesInUse::LastUse(absl::string_view map) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto use = maps_.find(map);
+  if (use == maps_.end()) return Clock::time_point::min();
+  return use->second.holds > 0 ? Clock::time_point::max() : use->second.last;
+}
+
 std::vector<PlaceInUse> PlacesInUse::List(absl::string_view map, Clock::time_point since) const {
   std::vector<PlaceInUse> listed;
   {
     const absl::MutexLock lock(&mutex_);
-    const auto of_map = places_.find(map);
-    if (of_map == places_.end()) return listed;
-    for (const auto& [square, place] : of_map->second) {
+    const auto use = maps_.find(map);
+    if (use == maps_.end()) return listed;
+    for (const auto& [square, place] : use->second.places) {
       if (place.seen >= since) listed.push_back(place);
     }
   }
@@ -62,11 +82,13 @@ std::vector<PlaceInUse> PlacesInUse::List(absl::string_view map, Clock::time_poi
   return listed;
 }
 
-void PlacesInUse::EvictBefore(Clock::time_point since) {
+void PlacesInUse::EvictBefore(Clock::time_point since, Clock::time_point used_since) {
   const absl::MutexLock lock(&mutex_);
-  for (auto of_map = places_.begin(); of_map != places_.end();) {
-    absl::erase_if(of_map->second, [&](const auto& entry) { return entry.second.seen < since; });
-    of_map = of_map->second.empty() ? places_.erase(of_map) : std::next(of_map);
+  for (auto of_map = maps_.begin(); of_map != maps_.end();) {
+    MapUse& use = of_map->second;
+    absl::erase_if(use.places, [&](const auto& entry) { return entry.second.seen < since; });
+    const bool forgotten = use.places.empty() && use.holds == 0 && use.last < used_since;
+    of_map = forgotten ? maps_.erase(of_map) : std::next(of_map);
   }
 }
 

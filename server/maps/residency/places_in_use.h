@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlacesInUse: per map, the places where vehicles are, were recently, or are searched for. A place
-// is a grid square, anonymous, so that a fleet in one street is one place. Bounded and
-// thread-safe. PlanResidency: the tiles that are needed there.
+// PlacesInUse: per map, when it was used last, and the places where vehicles are, were recently, or
+// are searched for. A place is a grid square, anonymous, so that a fleet in one street is one
+// place. Bounded and thread-safe. PlanResidency: the tiles that are needed there.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENCY_PLACES_IN_USE_H_
 #define VOXLOC_SERVER_MAPS_RESIDENCY_PLACES_IN_USE_H_
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,11 +50,17 @@ class PlacesInUse {
   bool RecordBox(absl::string_view map, const Eigen::Vector2d& min, const Eigen::Vector2d& max,
                  Clock::time_point seen);
 
+  // Keeps the map in use until the result is destroyed, which must be before this object is.
+  [[nodiscard]] std::shared_ptr<void> Hold(absl::string_view map);
+  // When the map was used last, by a place or a hold: max() while it is held, min() if that is not
+  // known.
+  [[nodiscard]] Clock::time_point LastUse(absl::string_view map) const;
+
   // Those seen since, the latest first.
   [[nodiscard]] std::vector<PlaceInUse> List(absl::string_view map, Clock::time_point since) const;
 
-  // Removes, on all maps, the places not seen since.
-  void EvictBefore(Clock::time_point since);
+  // Removes, on all maps, the places not seen since, and forgets maps not used since `used_since`.
+  void EvictBefore(Clock::time_point since, Clock::time_point used_since);
 
   // Of a box: 1.3 km x 1.3 km of squares of 20 m.
   static constexpr size_t kMaxPerBox = 4096;
@@ -63,13 +70,17 @@ class PlacesInUse {
 
  private:
   using Square = std::pair<int64_t, int64_t>;
-  using Places = absl::flat_hash_map<Square, PlaceInUse>;
+  struct MapUse {
+    absl::flat_hash_map<Square, PlaceInUse> places;
+    size_t holds = 0;
+    Clock::time_point last = Clock::time_point::min();  // without holds
+  };
 
   [[nodiscard]] Square SquareOf(const Eigen::Vector2d& position) const;
 
   const double square_m_;
   mutable absl::Mutex mutex_;
-  std::map<std::string, Places, std::less<>> places_ ABSL_GUARDED_BY(mutex_);  // by map
+  std::map<std::string, MapUse, std::less<>> maps_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Which tiles of a map the vehicles on it need in memory: numbers of tiles, each once. First those

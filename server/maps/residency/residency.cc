@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 #include "core/parallel/thread_pool.h"
 #include "core/status/try.h"
-#include "server/errors/error_details.h"
 #include "server/maps/resident_maps.h"
 #include "server/observe/logging.h"
 #include "server/observe/seconds.h"
@@ -46,6 +46,17 @@ bool IsFullyResident(const MapView& view) {
   return view.snapshot->residency == nullptr || view.snapshot->residency->all().missing == 0;
 }
 
+// ComposedRatio of a map; of one without tiles, the largest of the maps that have some.
+double ExpectedRatio(const MapSnapshot& snapshot, const ResidentMaps& maps) {
+  if (snapshot.tiles.MemoryBytes() > 0) return ComposedRatio(&snapshot);
+  double largest = 0.0;
+  for (const MapView& view : maps.List()) {
+    if (view.snapshot->tiles.MemoryBytes() == 0) continue;
+    largest = std::max(largest, ComposedRatio(view.snapshot.get()));
+  }
+  return largest > 0.0 ? largest : ComposedRatio(nullptr);
+}
+
 // The same revision with other tiles resident.
 struct RevisionChange {
   MapView view;
@@ -77,7 +88,10 @@ bool Residency::PostStep() {
 void Residency::Step() {
   const Clock::time_point now = Clock::now();
   if (SwitchEngine(now)) {
-    if (parts_.maps.MemoryBytes() > max_bytes()) static_cast<void>(EvictUntilFree(0, now));
+    if (on_demand()) DropUnused(now);
+    if (parts_.maps.MemoryBytes() > max_bytes()) {
+      static_cast<void>(EvictUntilFree(0, std::nullopt, now));
+    }
     if (std::optional<Task> task = ChooseTask(now); task.has_value()) {
       Load(*task, now);
       // The next one, after whatever else waits in the queue.
@@ -100,20 +114,64 @@ bool Residency::SwitchEngine(Clock::time_point now) {
   return true;
 }
 
+Residency::Clock::time_point Residency::UsedSince(Clock::time_point now) const {
+  return now - ToDuration(parts_.options.idle_timeout_s);
+}
+
+bool Residency::HasUnheldTiles() const {
+  const std::vector<MapView> views = parts_.maps.List();
+  return std::any_of(views.begin(), views.end(), [this](const MapView& view) {
+    return view.snapshot->tiles.resident() > 0 &&
+           LastUse(view.snapshot->name) != Clock::time_point::max();
+  });
+}
+
+void Residency::DropUnused(Clock::time_point now) {
+  for (const std::string& map : parts_.maps.Names()) {
+    if (LastUse(map) >= UsedSince(now)) continue;
+    size_t dropped = 0;
+    for (const MapView& view : parts_.maps.Views(map)) {
+      const size_t resident = view.snapshot->tiles.resident();
+      if (resident == 0) continue;
+      if (const absl::Status status = parts_.library.DropTiles(view); !status.ok()) {
+        ScheduleRetry(map, states_[map], status, now);
+        break;
+      }
+      dropped += resident;
+    }
+    if (dropped == 0) continue;
+    parts_.metrics.map_tiles_evicted.Increment(static_cast<double>(dropped));
+    parts_.metrics.maps_dropped.Increment();
+    Log(LogLevel::kInfo, "map_dropped", {{"map", map}, {"tiles", dropped}});
+  }
+}
+
+void Residency::RecordDemand(const Task& task, bool whole, MapState& state, Clock::time_point now) {
+  const TileCatalogue& tiles = task.views.front().snapshot->tiles;
+  if (!whole && tiles.resident() == 0 && !state.demanded_at.has_value()) {
+    state.demanded_at = now;
+    parts_.metrics.maps_demanded.Increment();
+  }
+  if (!whole || !state.demanded_at.has_value()) return;
+  const double load_s = ToSeconds(now - *std::exchange(state.demanded_at, std::nullopt));
+  parts_.metrics.map_load_s.Observe(load_s);
+  Log(LogLevel::kInfo, "map_loaded", {{"map", task.map}, {"load_s", load_s}});
+}
+
 std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
   const std::vector<std::string> maps = parts_.maps.Names();
   std::map<std::string, MapState> states;
   for (const std::string& map : maps) {
     const auto known = states_.find(map);
     states[map] =
-        known == states_.end() ? MapState{now, {}, {}, 0, false} : std::move(known->second);
+        known == states_.end() ? MapState{now, {}, {}, 0, false, {}} : std::move(known->second);
   }
   states_ = std::move(states);
-  parts_.places.EvictBefore(now - kPlaceLifetime);
+  parts_.places.EvictBefore(now - kPlaceLifetime, std::min(UsedSince(now), now - kPlaceLifetime));
   std::optional<Task> other;
   const size_t full_at = full_at_.load(std::memory_order_relaxed);
   if (parts_.maps.MemoryBytes() + full_at / kResumeDivisor < full_at) full_at_.store(0);
-  const bool room = !full();  // for tiles that nobody needs
+  const bool unheld_tiles = on_demand() && HasUnheldTiles();
   for (const std::string& map : maps) {
     MapState& state = states_[map];
     Task task;
@@ -122,24 +180,29 @@ std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
     if (task.views.empty() || now < state.retry_at) continue;
     const bool loading = parts_.maps.IsLoading(map);
     const bool whole = std::all_of(task.views.begin(), task.views.end(), IsFullyResident);
+    const Clock::time_point last_use = LastUse(map);
+    const bool wanted = last_use >= UsedSince(now);
+    // For tiles that nobody needs.
+    const bool room = !full() || (unheld_tiles && last_use == Clock::time_point::max());
+    if (on_demand() && wanted && !loading) RecordDemand(task, whole, state, now);
     task.tiles = FindMissing(task, /*needed=*/true, state, now);
     if (!task.tiles.empty()) {
       task.needed = true;
       task.step_s = loading ? kOtherStepS : kNeededStepS;
       return task;
     }
-    if (room) {
+    if (room && wanted) {
       task.tiles = FindMissing(task, /*needed=*/false, state, now);
       task.step_s = kOtherStepS;
       // Small maps do not wait for large ones.
       const bool less = !other.has_value() || task.tiles.size() < other->tiles.size();
       if (!task.tiles.empty() && less) other = std::move(task);
     }
-    const bool in_time = room && now - state.first_seen < kOpenWholeTimeout;
+    const bool in_time = room && wanted && now - state.first_seen < kOpenWholeTimeout;
     if (loading && (whole || !in_time)) {
       parts_.maps.Open(map);
       const double load_s = ToSeconds(now - state.first_seen);
-      parts_.metrics.map_load_s.Observe(load_s);
+      if (wanted) parts_.metrics.map_load_s.Observe(load_s);
       Log(LogLevel::kInfo, "map_opened", {{"map", map}, {"load_s", load_s}});
     }
   }
@@ -226,40 +289,46 @@ void Residency::Load(Task& task, Clock::time_point now) {
 
 void Residency::TrimToMemory(Task& task, MapState& state, Clock::time_point now) {
   const MapSnapshot& snapshot = *task.views.front().snapshot;
-  const double share = ComposedRatio(&snapshot);
+  const double share = ExpectedRatio(snapshot, parts_.maps);
   size_t bytes = 0;
   for (const TileToLoad& item : task.tiles) {
     if (item.tile.resident != nullptr) bytes += BytesInMap(*item.tile.resident, share);
   }
   const size_t used = parts_.maps.MemoryBytes();
-  const size_t room =
-      task.needed ? EvictUntilFree(bytes, now) : max_bytes() - std::min<size_t>(used, max_bytes());
-  const bool full = room < bytes;
-  if (full) full_at_.store(std::max<size_t>(used, 1));
-  if (task.needed && full && !state.full) {
-    Log(LogLevel::kWarn, "map_memory_full", {{"map", task.map}, {"bytes", max_bytes()}});
+  const size_t room = EvictUntilFree(
+      bytes, task.needed ? std::nullopt : std::make_optional(LastUse(task.map)), now);
+  if (bytes <= room) {
+    if (task.needed) state.full = false;
+    return;
   }
-  if (task.needed) state.full = full;
-  if (!full) return;
+  const bool estimated = snapshot.tiles.MemoryBytes() == 0;
   size_t kept = 0;
   for (bytes = 0; kept < task.tiles.size(); ++kept) {
     const MapTile& tile = task.tiles[kept].tile;
     if (tile.resident != nullptr) bytes += BytesInMap(*tile.resident, share);
     // The composed ratio is an estimate until the map has a tile. The first tile only has to fit by
     // itself, so that too high an estimate does not keep the map out.
-    const bool first = kept == 0 && snapshot.tiles.MemoryBytes() == 0 && tile.resident != nullptr &&
-                       tile.resident->MemoryBytes() <= room;
+    const bool first =
+        kept == 0 && estimated && tile.resident != nullptr && tile.resident->MemoryBytes() <= room;
     if (bytes > room && !first) break;
   }
   task.tiles.resize(kept);
-  if (task.needed) state.retry_at = now + ToDuration(kFirstRetryS);
+  if (estimated && kept > 0) return;  // the next step knows the ratio
+  full_at_.store(std::max<size_t>(used, 1));
+  if (!task.needed) return;
+  if (!std::exchange(state.full, true)) {
+    Log(LogLevel::kWarn, "map_memory_full", {{"map", task.map}, {"bytes", max_bytes()}});
+  }
+  state.retry_at = now + ToDuration(kFirstRetryS);
 }
 
-size_t Residency::EvictUntilFree(size_t bytes, Clock::time_point now) {
+size_t Residency::EvictUntilFree(size_t bytes, std::optional<Clock::time_point> used_before,
+                                 Clock::time_point now) {
   const size_t used = parts_.maps.MemoryBytes();
   const size_t most = max_bytes();
   if (used + bytes <= most) return bytes;
   struct Victim {
+    Clock::time_point used;  // the map
     Clock::time_point needed;
     size_t changed = 0;
     std::string id;
@@ -268,6 +337,8 @@ size_t Residency::EvictUntilFree(size_t bytes, Clock::time_point now) {
   std::vector<Victim> victims;
   std::vector<RevisionChange> changed;
   for (const std::string& map : parts_.maps.Names()) {
+    const Clock::time_point used_at = LastUse(map);
+    if (used_before.has_value() && used_at >= *used_before) continue;
     const std::vector<PlaceInUse> places = parts_.places.List(map, now - kActiveWindow);
     const MapState& state = states_[map];
     for (const MapView& view : parts_.maps.Views(map)) {
@@ -281,14 +352,15 @@ size_t Residency::EvictUntilFree(size_t bytes, Clock::time_point now) {
       snapshot.tiles.ForEach([&](const TileCatalogue::Tile& entry) {
         if (entry.second.resident == nullptr || needed.contains(entry.first)) return;
         const auto last = state.needed.find(entry.first);
-        victims.push_back({last == state.needed.end() ? Clock::time_point::min() : last->second,
+        victims.push_back({used_at,
+                           last == state.needed.end() ? Clock::time_point::min() : last->second,
                            changed.size(), entry.first, BytesInMap(*entry.second.resident, share)});
       });
       changed.push_back({view, {}});
     }
   }
   std::sort(victims.begin(), victims.end(), [](const Victim& a, const Victim& b) {
-    return std::make_pair(a.needed, a.id) < std::make_pair(b.needed, b.id);
+    return std::tie(a.used, a.needed, a.id) < std::tie(b.used, b.needed, b.id);
   });
   size_t freed = 0;
   size_t evicted = 0;
@@ -342,83 +414,6 @@ void Residency::ScheduleRetry(const std::string& map, MapState& state, const abs
   if (parts_.maps.IsLoading(map)) parts_.maps.Fail(map, status);
   Log(LogLevel::kError, "tiles_not_loaded",
       {{"map", map}, {"retry_s", retry_s}, {"error", status.ToString()}});
-}
-
-namespace {
-
-// Tiles around a place are there within some tenths of a second.
-constexpr double kRetryS = 0.5;
-
-}  // namespace
-
-TileResidency::Counts ResidencyCheck::Record(const MapView& view,
-                                             const Eigen::Vector3d& position_map,
-                                             const Eigen::Vector3d& velocity_map) {
-  PlaceInUse place;
-  place.position = position_map.head<2>();
-  place.velocity = velocity_map.head<2>();
-  place.seen = PlacesInUse::Clock::now();
-  const bool is_new = places_.Record(view.snapshot->name, place);
-  if (view.snapshot->residency == nullptr) return {};
-  const TileResidency::Counts counts =
-      view.snapshot->residency->Within(place.position, options_.lidar_radius_m);
-  if (is_new || counts.missing > 0) residency_.Wake();
-  return counts;
-}
-
-absl::Status ResidencyCheck::EnsureResident(const MapView& view, const Eigen::Vector2d& min,
-                                            const Eigen::Vector2d& max) {
-  const MapSnapshot& snapshot = *view.snapshot;
-  const Bounds& bounds = snapshot.tiles.bounds();
-  if (bounds.finite_points == 0) return absl::OkStatus();
-  const Eigen::Vector2d map_min = bounds.min.head<2>();
-  const Eigen::Vector2d map_max = bounds.max.head<2>();
-  const Eigen::Vector2d box_min = min.cwiseMax(map_min).cwiseMin(map_max);
-  const Eigen::Vector2d box_max = max.cwiseMax(map_min).cwiseMin(map_max);
-  const PlacesInUse::Clock::time_point now = PlacesInUse::Clock::now();
-  if (snapshot.residency == nullptr) {
-    // So that its tiles stay where others make room.
-    static_cast<void>(places_.RecordBox(snapshot.name, box_min, box_max, now));
-    return absl::OkStatus();
-  }
-  const Eigen::Vector2d reach = Eigen::Vector2d::Constant(options_.lidar_radius_m);
-  const auto counts = snapshot.residency->Touching(box_min - reach, box_max + reach);
-  const bool noted = FitsInMemory(view, box_min, box_max) &&
-                     places_.RecordBox(snapshot.name, box_min, box_max, now);
-  if (counts.missing == 0) return absl::OkStatus();
-  if (!noted && residency_.full()) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat(
-            "map ", snapshot.name, " is larger than the server's memory for maps: ", counts.missing,
-            " of the ", counts.missing + counts.resident + counts.damaged,
-            " tiles that are asked for are not there; ask for a smaller region")),
-        "MAP_NOT_WHOLE", {{"map", snapshot.name}});
-  }
-  residency_.Wake();
-  return TilesLoadingError(snapshot.name, DescribeMissing(snapshot.name, counts));
-}
-
-bool ResidencyCheck::FitsInMemory(const MapView& view, const Eigen::Vector2d& min,
-                                  const Eigen::Vector2d& max) const {
-  const TileResidency& residency = *view.snapshot->residency;
-  if (residency.all().resident == 0) return true;
-  const Eigen::Vector2d reach = Eigen::Vector2d::Constant(options_.map_radius_m);
-  const auto wanted = residency.Touching(min - reach, max + reach);
-  const double bytes_per_tile =
-      static_cast<double>(view.MemoryBytes()) / static_cast<double>(residency.all().resident);
-  return bytes_per_tile * static_cast<double>(wanted.resident + wanted.missing) <=
-         static_cast<double>(residency_.max_bytes());
-}
-
-std::string DescribeMissing(absl::string_view map, const TileResidency::Counts& counts) {
-  return absl::StrCat("map ", map, " is being loaded there: ", counts.missing, " of ",
-                      counts.missing + counts.resident + counts.damaged, " tiles are missing");
-}
-
-absl::Status TilesLoadingError(absl::string_view map, absl::string_view detail) {
-  return WithRetryAfter(
-      WithReason(absl::UnavailableError(detail), "MAP_LOADING", {{"map", std::string(map)}}),
-      kRetryS);
 }
 
 }  // namespace voxloc::server

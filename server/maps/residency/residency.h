@@ -4,6 +4,10 @@
 // the tiles that vehicles need are loaded ahead of them, and the least recently needed ones are
 // evicted. Failures are retried with an exponential backoff.
 //
+// With an idle timeout, maps are loaded on demand: one is open at once, without tiles, its tiles
+// are loaded when it is used, and dropped when it has not been used for that time, or earlier where
+// a map with sessions needs the memory, the least recently used map first.
+//
 // Works in short steps on the mapping queue, interleaved with other changes of maps; a step
 // publishes the same revision with other tiles resident. At startup, a map is opened to requests
 // once it is fully loaded or, if that takes long, once the tiles around the last poses of its
@@ -16,7 +20,6 @@
 #ifndef VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
 #define VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
 
-#include <Eigen/Core>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +30,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/map/tile_catalogue.h"
@@ -80,6 +82,8 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
     Clock::time_point retry_at;  // after a failure
     int failures = 0;            // since the last success
     bool full = false;           // vehicles need more than there is memory for
+    // Since when a map without tiles is loaded on demand.
+    std::optional<Clock::time_point> demanded_at;
   };
   // A tile that is to be loaded.
   struct TileToLoad {
@@ -93,6 +97,19 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
     bool needed = false;            // by vehicles, so that others make room
     double step_s = 0.0;            // after which it is published
   };
+  [[nodiscard]] bool on_demand() const { return parts_.options.idle_timeout_s > 0.0; }
+  // As PlacesInUse has it; max(), as of maps with sessions, unless maps are loaded on demand.
+  [[nodiscard]] Clock::time_point LastUse(const std::string& map) const {
+    return on_demand() ? parts_.places.LastUse(map) : Clock::time_point::max();
+  }
+  // Whether tiles in memory are of maps without sessions.
+  [[nodiscard]] bool HasUnheldTiles() const;
+  // Maps that were used since are to be in memory.
+  [[nodiscard]] Clock::time_point UsedSince(Clock::time_point now) const;
+  // Drops the tiles of maps that are not used any more.
+  void DropUnused(Clock::time_point now);
+  // Follows the loading of a map on demand: log and metrics.
+  void RecordDemand(const Task& task, bool whole, MapState& state, Clock::time_point now);
   // False: the queue is full.
   bool PostStep();
   void Step();
@@ -105,8 +122,11 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   void Load(Task& task, Clock::time_point now);
   // Drops tiles from the end of the list that do not fit into memory.
   void TrimToMemory(Task& task, MapState& state, Clock::time_point now);
-  // Evicts the least recently needed tiles until `bytes` are free. Returns min(bytes, free bytes).
-  [[nodiscard]] size_t EvictUntilFree(size_t bytes, Clock::time_point now);
+  // Evicts tiles until `bytes` are free, those of the least recently used maps and the least
+  // recently needed ones first; with `used_before`, only of maps whose last use was before that.
+  // Returns min(bytes, free bytes).
+  [[nodiscard]] size_t EvictUntilFree(size_t bytes, std::optional<Clock::time_point> used_before,
+                                      Clock::time_point now);
   [[nodiscard]] absl::Status Publish(const Task& task);
   void ScheduleRetry(const std::string& map, MapState& state, const absl::Status& status,
                      Clock::time_point now);
@@ -120,41 +140,6 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   std::map<std::string, MapState> states_;
   Clock::time_point switch_retry_at_;  // when SwitchEngine may try again
 };
-
-// ResidencyCheck: checks whether the part of a map that a request needs is in memory, and requests
-// the missing tiles. Cheap if the map is fully resident. Thread-safe.
-class ResidencyCheck {
- public:
-  ResidencyCheck(const ResidencyOptions& options, PlacesInUse& places, Residency& residency)
-      : options_(options), places_(places), residency_(residency) {}
-
-  // Records a vehicle's position and velocity (map frame, m/s; zero: unknown), and counts the tiles
-  // within lidar_radius_m. All counts are zero if the map is fully resident.
-  [[nodiscard]] TileResidency::Counts Record(const MapView& view,
-                                             const Eigen::Vector3d& position_map,
-                                             const Eigen::Vector3d& velocity_map);
-
-  // Ok where all tiles within lidar_radius_m of the box are in memory, as far as they can be.
-  // Unavailable, with a time to try again after: they are being loaded. FailedPrecondition: there
-  // is no memory for so many.
-  [[nodiscard]] absl::Status EnsureResident(const MapView& view, const Eigen::Vector2d& min,
-                                            const Eigen::Vector2d& max);
-
- private:
-  // Whether the tiles around the box could be in memory together, as far as is known.
-  [[nodiscard]] bool FitsInMemory(const MapView& view, const Eigen::Vector2d& min,
-                                  const Eigen::Vector2d& max) const;
-
-  const ResidencyOptions options_;
-  PlacesInUse& places_;
-  Residency& residency_;
-};
-
-// A message text.
-[[nodiscard]] std::string DescribeMissing(absl::string_view map,
-                                          const TileResidency::Counts& counts);
-// The error of a request that needs tiles not yet loaded: Unavailable with a retry delay.
-[[nodiscard]] absl::Status TilesLoadingError(absl::string_view map, absl::string_view detail);
 
 }  // namespace voxloc::server
 

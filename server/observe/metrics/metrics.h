@@ -219,7 +219,14 @@ class Metrics : public MetricRegistry {
 
   // Maps.
 
-  const Gauge maps = AddGauge({"voxloc_maps", "Resident maps."});
+  const Gauge maps = AddGauge({"voxloc_maps", "Maps that are served."});
+  const Gauge maps_resident =
+      AddGauge({"voxloc_maps_resident", "Maps of which there are tiles in memory."});
+  const Counter maps_demanded = AddCounter(
+      {"voxloc_maps_demanded_total",
+       "Maps without tiles in memory that were loaded since a session or a request needed them."});
+  const Counter maps_dropped = AddCounter(
+      {"voxloc_maps_dropped_total", "Maps that were dropped from memory after the idle timeout."});
   const Gauge map_tiles = AddGauge({"voxloc_map_tiles", "Tiles of all maps."});
   const Gauge map_points = AddGauge({"voxloc_map_points", "Points of all maps."});
   const Gauge map_cells =
@@ -240,7 +247,7 @@ class Metrics : public MetricRegistry {
       LongBuckets());
   const Histogram map_load_s = AddHistogram(
       {"voxloc_map_load_seconds",
-       "Time to load a map of the data directory at the start, until requests could use it."},
+       "Time to load a map at the start, until requests could use it, or whole on demand."},
       LongBuckets());
   const Counter map_tiles_damaged = AddCounter(
       {"voxloc_map_tiles_damaged_total",

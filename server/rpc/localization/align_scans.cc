@@ -168,7 +168,10 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
     VOXLOC_ASSIGN_OR_RETURN(auto slot, runtime_.sessions.Open(weak_from_this()));
     opened.source.session =
         absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", *slot);
-    RetainUntilEnd(std::move(slot));
+    // Of the registry, and of the map.
+    using Places = std::pair<std::shared_ptr<SessionSlot>, std::shared_ptr<void>>;
+    RetainUntilEnd(std::make_shared<Places>(std::move(slot),
+                                            runtime_.residency_check.Hold(opened.source.map)));
     source_ = std::make_shared<const ScanSource>(opened.source);
     lane_ = runtime_.scheduler.OpenLane(opened.max_waiting_scans, SessionSchedulingKey(access()));
     {

@@ -11,7 +11,7 @@
 #include "server/convert/pose.h"
 #include "server/errors/error_details.h"
 #include "server/localization/scan_work.h"
-#include "server/maps/residency/residency.h"
+#include "server/maps/residency/residency_check.h"
 #include "server/observe/logging.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/call_scope.h"

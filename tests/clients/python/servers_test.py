@@ -50,13 +50,15 @@ def unavailable(retry_s=0):
 
 class Server:
     """Answers as `behaviour` (functions by the name of the call) says; can be stopped and started
-    again at the same port. `calls` are (name, authorization) of what came, `traces` the traceparents."""
+    again at the same port. `calls` are (name, authorization) of what came, `traces` the traceparents,
+    `maps` (name, x-voxloc-map)."""
 
     def __init__(self, behaviour, credentials=None):
         self._behaviour, self._credentials = behaviour, credentials
         self._port = 0
         self.calls = []
         self.traces = []
+        self.maps = []
         self.start()
 
     @property
@@ -92,6 +94,7 @@ class Server:
             sent = dict(context.invocation_metadata())
             self.calls.append((name, sent.get("authorization")))
             self.traces.append(sent.get("traceparent"))
+            self.maps.append((name, sent.get("x-voxloc-map")))
             return function(request, context)
 
         return answer
@@ -220,6 +223,40 @@ class Traces(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "not both"):
             voxloc.Client("localhost:1", options=voxloc.ChannelOptions(
                 traceparent=self.FIRST, current_traceparent=lambda: self.FIRST))
+
+
+class MapMetadata(unittest.TestCase):
+    @in_both
+    def test_calls_name_their_map_for_proxies(self, make, wait):
+        def refused(_, context):
+            context.abort(grpc.StatusCode.NOT_FOUND, "no such map")
+
+        def to_list(tiles):
+            async def listed():
+                return [tile async for tile in tiles]
+
+            return list(tiles) if hasattr(tiles, "__next__") else wait(listed())
+
+        calls = ("ListMaps", "GetMap", "GetCells", "GetTiles", "AlignScan", "EstimateInitialPose",
+                 "ScorePoses", "AlignScans")
+        scan = voxloc.Scan(POINTS)
+        with serving({name: refused for name in calls}) as (server,):
+            client = make(server.address)
+            town = voxloc.Setup(map="town")
+            for call in (client.list_maps, lambda: client.get_map("town"),
+                         lambda: client.get_map("a town"), lambda: client.get_cells("town"),
+                         lambda: client.align(town, scan), lambda: client.search("town", scan),
+                         lambda: client.score(town, scan, np.zeros((1, 7))),
+                         lambda: client.session("town")):
+                with self.assertRaises(voxloc.Error):
+                    wait(call())
+            with self.assertRaises(voxloc.Error):
+                to_list(client.get_tiles("town"))
+            wait(client.close())
+            self.assertEqual(server.maps, [
+                ("ListMaps", None), ("GetMap", "town"), ("GetMap", None), ("GetCells", "town"),
+                ("AlignScan", "town"), ("EstimateInitialPose", "town"), ("ScorePoses", "town"),
+                ("AlignScans", "town"), ("GetTiles", "town")])
 
 
 @unittest.skipIf(shutil.which("openssl") is None, "the openssl program is not installed")

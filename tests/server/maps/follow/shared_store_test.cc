@@ -134,6 +134,22 @@ TEST_F(SharedStoreTest, AllServeWhatIsCommittedThroughAnyOfThem) {
   ASSERT_TRUE(EventuallyServes(*third, 2));
 }
 
+TEST_F(SharedStoreTest, OnDemandAServerFollowsAMapWithoutItsPointsUntilItNeedsThem) {
+  const auto third = NewServer([](Config& config) { config.residency.idle_timeout_s = 3600.0; });
+  LoadTwoTiles(*first_);
+  ASSERT_TRUE(EventuallyServes(*second_, 1));
+  ASSERT_TRUE(EventuallyServes(*third, 1));
+  ASSERT_TRUE(Change(*second_, 25.0).ok());
+  ASSERT_TRUE(EventuallyServes(*third, 2));
+  EXPECT_EQ(GetMap(*third).resident_tiles(), 0U);
+  TestSession session(*third, TownSession());
+  EXPECT_TRUE(Eventually([&] { return GetMap(*third).resident_tiles() == 2U; }));
+  ASSERT_TRUE(Change(*second_, 20.0).ok());
+  ASSERT_TRUE(EventuallyServes(*third, 3));
+  EXPECT_EQ(GetMap(*third).resident_tiles(), 2U);
+  EXPECT_TRUE(session.Align(GoodScan()).accepted());
+}
+
 TEST_F(SharedStoreTest, WithoutTheDatabaseAllIsServedAndNothingWritten) {
   LoadTwoTiles(*first_);
   ASSERT_TRUE(EventuallyServes(*second_, 1));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 
 namespace voxloc::server {
 namespace {
@@ -38,11 +39,35 @@ TEST(PlacesInUseTest, ForgetWhatHasNotBeenSeenSince) {
   places.Record("town", At(101.0, 1.0, start + std::chrono::seconds(9)));
   EXPECT_EQ(places.List("town", start + std::chrono::seconds(5)).size(), 1u);
   EXPECT_EQ(places.List("town", start).size(), 2u);
-  places.EvictBefore(start + std::chrono::seconds(5));
+  places.EvictBefore(start + std::chrono::seconds(5), start);
   EXPECT_EQ(places.List("town", start).size(), 1u);
   EXPECT_TRUE(places.Record("town", At(1.0, 1.0, start)));  // it is new again
-  places.EvictBefore(start + std::chrono::seconds(50));
+  places.EvictBefore(start + std::chrono::seconds(50), start);
   EXPECT_TRUE(places.List("town", start).empty());
+}
+
+TEST(PlacesInUseTest, KnowWhenAMapWasUsedLast) {
+  PlacesInUse places(20.0);
+  const Clock::time_point start = Clock::now();
+  const Clock::time_point later = start + std::chrono::seconds(9);
+  EXPECT_EQ(places.LastUse("town"), Clock::time_point::min());
+  places.Record("town", At(1.0, 1.0, later));
+  places.Record("town", At(50.0, 1.0, start));
+  EXPECT_EQ(places.LastUse("town"), later);
+  EXPECT_EQ(places.LastUse("port"), Clock::time_point::min());
+  places.EvictBefore(later + std::chrono::seconds(1), later);
+  EXPECT_EQ(places.LastUse("town"), later);
+  places.EvictBefore(later + std::chrono::seconds(1), later + std::chrono::seconds(1));
+  EXPECT_EQ(places.LastUse("town"), Clock::time_point::min());
+
+  std::shared_ptr<void> one = places.Hold("port");
+  std::shared_ptr<void> other = places.Hold("port");
+  one.reset();
+  places.EvictBefore(Clock::time_point::max(), Clock::time_point::max());
+  EXPECT_EQ(places.LastUse("port"), Clock::time_point::max());
+  other.reset();
+  EXPECT_GE(places.LastUse("port"), start);
+  EXPECT_LE(places.LastUse("port"), Clock::now());
 }
 
 TEST(PlacesInUseTest, CoverABoxUpToALimit) {
