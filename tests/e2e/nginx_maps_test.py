@@ -40,6 +40,7 @@ BY_MAP = (("\n    least_conn;\n", "\n"), ("# hash $voxloc_map consistent;", "has
 
 class NginxMaps(unittest.TestCase):
     options = None
+    seen = None  # by the number of each server that runs: vehicles by map, and maps in memory
 
     @classmethod
     def setUpClass(cls):
@@ -87,9 +88,10 @@ class NginxMaps(unittest.TestCase):
         """The servers of each map's vehicles, once all vehicles are on these servers and the maps are in memory
         there and nowhere else; None: it is not so yet."""
         there = {server: self.vehicles(server) for server in servers}
+        self.seen = {server.number: (dict(maps), self.resident(server)) for server, maps in there.items()}
         if sum(sum(maps.values()) for maps in there.values()) != self.options.vehicles:
             return None
-        if any(self.resident(server) != set(maps) for server, maps in there.items()):
+        if any(resident != set(maps) for maps, resident in self.seen.values()):
             return None
         return {name: [server for server in servers if there[server][name]] for name in self.maps}
 
@@ -97,8 +99,11 @@ class NginxMaps(unittest.TestCase):
         """The server of the first map is killed, and the one that its vehicles go to is rolled. False: the drive
         ended meanwhile."""
         def settled(servers):
-            return eventually("all vehicles drive on maps in memory",
-                              lambda: self.by_map(servers) or driving.poll() is not None)
+            try:
+                return eventually("all vehicles drive on maps in memory",
+                                  lambda: self.by_map(servers) or driving.poll() is not None)
+            except AssertionError as error:
+                raise AssertionError(f"vehicles and maps in memory by server: {self.seen}") from error
 
         at = settled(self.servers)
         if at is True:
