@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Docker Compose starts compose.yaml with compose.replicas.yaml, and vehicles drive while servers are
-drained, killed and replaced.
+"""Docker Compose starts compose.yaml, alone and with compose.replicas.yaml, and vehicles drive while
+servers are drained, killed and replaced.
 
     compose_run_test.py SOURCE_DIR BUILD_DIR [--storage DIR] [--vehicles N] [--rate HZ] [UNITTEST...]
 
@@ -9,7 +9,7 @@ The files are run as they are, but for Grafana, by Docker and docker-compose of 
 dockerd of the test's own, in namespaces of its own, whose ports, addresses and processes the machine
 does not see and which end with the test. voxlocd's image has the programs of BUILD_DIR; compose/Dockerfile
 makes the others from Debian's packages. --storage keeps the images. Exits with 77 where root, Docker or
-a mirror of Debian is missing.
+a mirror of Debian is missing. Run by `scripts/release-check compose`.
 """
 
 import argparse
@@ -28,33 +28,21 @@ import time
 import unittest
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
 try:
     import yaml
+
+    from docker_engine import PROJECT, TIMEOUT_S, call, docker, make_images
 except ImportError:
     yaml = None
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support/python"))
 from certificates import Certificates  # noqa: E402  pylint: disable=wrong-import-position
 from waiting import eventually  # noqa: E402  pylint: disable=wrong-import-position
 
 SKIPPED = 77
-TIMEOUT_S = 100
 # An alert comes after its minute, at most four times 15 s of scraping, evaluating and grouping, and the
 # time that a busy machine takes.
 ALERT_TIMEOUT_S = 300
-PROJECT = "deploy"
-FILES = ("compose.yaml", "compose.replicas.yaml")
-SERVERS = {"voxlocd": "voxloc-0", "voxloc-1": "voxloc-1", "voxloc-2": "voxloc-2"}  # service: name for nginx
-STAND_INS = ("alertmanager", "nginx", "postgres", "prometheus")
 ADDED_CAPABILITIES = {"nginx": {0, 2, 6, 7}}  # CHOWN, DAC_READ_SEARCH, SETGID, SETUID in capability.h
-
-
-def call(*command, **options):
-    run = subprocess.run([*map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True, check=False, **options)
-    if run.returncode != 0:
-        raise AssertionError(f"{command} failed with {run.returncode}:\n{run.stdout[-4000:]}{run.stderr[-4000:]}")
-    return run.stdout
 
 
 def get(url):
@@ -62,67 +50,12 @@ def get(url):
         return page.read().decode()
 
 
-@contextlib.contextmanager
-def docker(storage, *options):
-    """A dockerd with its data in `storage`, which `docker` and `docker-compose` find by the environment."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["DOCKER_HOST"] = f"unix://{folder}/socket"
-        with open(storage / "dockerd.log", "wb") as log:
-            process = subprocess.Popen(
-                # What it mounts is not seen outside, and it ends with this process.
-                ["unshare", "--mount", "setpriv", "--pdeathsig", "TERM", "dockerd", f"--data-root={storage}/docker",
-                 f"--exec-root={folder}/exec", f"--pidfile={folder}/pid", f"--host={os.environ['DOCKER_HOST']}",
-                 "--exec-opt=native.cgroupdriver=cgroupfs", *options],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        try:
-            eventually("dockerd answers or has ended", lambda: process.poll() is not None or subprocess.run(
-                ["docker", "version"], check=False, capture_output=True).returncode == 0)
-            if process.poll() is not None:
-                raise AssertionError("dockerd ended:\n" + (storage / "dockerd.log").read_text(encoding="utf-8")[-4000:])
-            yield
-        finally:
-            process.terminate()
-            process.wait(timeout=TIMEOUT_S)
-
-
-def proxy_of_apt():
-    """The proxy of this machine's apt, as an argument of a build."""
-    config = call("apt-config", "dump")
-    found = re.search(r'^Acquire::http::Proxy "(.+)";$', config, re.M)
-    return ["--build-arg", f"http_proxy={found.group(1)}"] if found else []
-
-
-def make_images(source, programs, storage):
-    """All images, with the machine's own network; False: Debian cannot be fetched."""
-    built = subprocess.run([source / "scripts/build-image", "--programs", programs, "--storage", storage / "buildah"],
-                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                           check=False)
-    if "build-image: debootstrap failed" in built.stdout:
-        print(f"Debian's base cannot be made here:\n{built.stdout[-1000:]}")
-        return False
-    if built.returncode != 0:
-        raise AssertionError(f"scripts/build-image failed:\n{built.stdout[-4000:]}")
-    named = {}
-    for file in FILES:
-        services = yaml.safe_load((source / "deploy" / file).read_text(encoding="utf-8"))["services"]
-        named.update({name: service["image"] for name, service in services.items() if "image" in service})
-    # The network of the machine alone is used: nothing is added to it.
-    with docker(storage, "--bridge=none", "--iptables=false", "--ip-forward=false"):
-        for image, name in (("docker.io/library/debian:12-slim", "debian:12-slim"), ("localhost/voxloc:cpu", "voxloc")):
-            with tempfile.TemporaryDirectory(dir=storage) as folder:
-                call("buildah", "--storage-driver", "vfs", "--root", storage / "buildah/root", "--runroot",
-                     storage / "buildah/run", "push", image, f"docker-archive:{folder}/image.tar:{name}")
-                call("docker", "load", "--input", f"{folder}/image.tar")
-        for service in SERVERS:
-            call("docker", "tag", "voxloc", f"{PROJECT}_{service}")
-        for service in STAND_INS:
-            call("docker", "build", "--network=host", *proxy_of_apt(), "--target", service, "--tag",
-                 named[service], source / "tests/deploy/compose")
-    return True
-
-
-class ComposeRun(unittest.TestCase):
+class ComposeTest(unittest.TestCase):
+    """All services of the files but Grafana, with a map."""
     options = None
+    files = ()
+    servers = {}  # service: its name in servers.conf
+    others = ()
     maxDiff = None
 
     @classmethod
@@ -130,7 +63,6 @@ class ComposeRun(unittest.TestCase):
         cls.cleanup = contextlib.ExitStack()
         cls.addClassCleanup(cls.cleanup.close)
         cls.folder = pathlib.Path(cls.cleanup.enter_context(tempfile.TemporaryDirectory()))
-        os.chmod(cls.folder, 0o755)
         cls.deploy = cls.folder / PROJECT
         shutil.copytree(cls.options.source / "deploy", cls.deploy)
         certificates = Certificates(cls.folder)
@@ -148,27 +80,19 @@ class ComposeRun(unittest.TestCase):
         # A run that was killed leaves its containers in a storage that is kept.
         cls.compose("down", "--volumes")
         cls.cleanup.callback(cls.compose, "down", "--volumes")
-        cls.compose("up", "--detach", "--no-build", *SERVERS, *STAND_INS)
-        cls.through_nginx("map", "load", "--map", "town", cls.town / "map")
-        for service in SERVERS:
+        cls.compose("up", "--detach", "--no-build", *cls.servers, *cls.others)
+        cls.voxloc(*cls.client("map", "load", "--map", "town", cls.town / "map"))
+        for service in cls.servers:
             cls.wait_until_it_serves(service)
 
     @classmethod
     def compose(cls, *arguments):
-        files = [part for name in FILES for part in ("--file", cls.deploy / name)]
+        files = [part for name in cls.files for part in ("--file", cls.deploy / name)]
         return call("docker-compose", *files, "--project-name", PROJECT, *arguments, timeout=3 * TIMEOUT_S)
 
     @classmethod
     def voxloc(cls, *arguments):
         return call(cls.options.programs / "bin/voxloc", *arguments, timeout=TIMEOUT_S)
-
-    @classmethod
-    def client(cls, *arguments):
-        return [*arguments, "--server", "localhost:50061", "--tls-ca", cls.authority]
-
-    @classmethod
-    def through_nginx(cls, *arguments):
-        return cls.voxloc(*cls.client(*arguments))
 
     @classmethod
     def inspect(cls, service):
@@ -186,6 +110,58 @@ class ComposeRun(unittest.TestCase):
             ["docker", "exec", f"{PROJECT}_{service}_1", "voxloc-healthcheck", f"readyz/maps/{name}"], check=False,
             stderr=subprocess.DEVNULL).returncode == 0)
 
+    def stop(self, service):
+        """Within the time that the file gives, after which Docker would kill it."""
+        self.compose("stop", service)
+        self.assertEqual(self.inspect(service)["State"]["ExitCode"], 0, self.compose("logs", service)[-4000:])
+
+    def kill(self, service):
+        """From outside, as when it runs out of memory: Docker starts it again."""
+        os.kill(self.inspect(service)["State"]["Pid"], signal.SIGKILL)
+        eventually(f"{service} was started again", lambda: self.inspect(service)["RestartCount"] == 1)
+        self.wait_until_healthy(service)
+
+
+class OneServer(ComposeTest):
+    files = ("compose.yaml",)
+    servers = {"voxlocd": None}
+    others = ("alertmanager", "prometheus")
+
+    @classmethod
+    def client(cls, *arguments):
+        return [*arguments, "--server", "localhost:50051"]
+
+    def test_a_map_survives_a_kill_and_a_new_container(self):
+        self.kill("voxlocd")
+        self.wait_until_it_serves("voxlocd")
+        self.stop("voxlocd")
+        self.compose("up", "--detach", "--no-build", "--force-recreate", "voxlocd")
+        self.wait_until_it_serves("voxlocd")
+        self.voxloc(*self.client("locate", "--map", "town", "--points", 1500, min((self.town / "scans").iterdir())))
+
+    def test_a_server_plans_with_the_limits_of_its_container(self):
+        container = call("docker", "run", "--detach", "--memory=1g", "--cpus=1", "voxloc").strip()
+        self.addCleanup(call, "docker", "rm", "--force", "--volumes", container)
+        logs = eventually("it serves", lambda: re.search("event=host_resources .*", subprocess.run(
+            ["docker", "logs", container], check=True, capture_output=True, text=True).stderr)).group()
+        self.assertIn("processors=1 ", logs)
+        self.assertIn("memory_bytes=1073741824 ", logs)
+
+    def test_compose_reads_the_file_for_gpus(self):
+        read = yaml.safe_load(self.compose("--file", self.deploy / "compose.gpu.yaml", "config"))["services"]["voxlocd"]
+        self.assertEqual(read["build"]["target"], "gpu")
+        self.assertEqual(read["deploy"]["resources"]["reservations"]["devices"][0]["driver"], "nvidia")
+
+
+class Replicas(ComposeTest):
+    files = ("compose.yaml", "compose.replicas.yaml")
+    servers = {"voxlocd": "voxloc-0", "voxloc-1": "voxloc-1", "voxloc-2": "voxloc-2"}
+    others = ("alertmanager", "nginx", "postgres", "prometheus")
+
+    @classmethod
+    def client(cls, *arguments):
+        return [*arguments, "--server", "localhost:50061", "--tls-ca", cls.authority]
+
     @classmethod
     def sessions(cls, service):
         (network,) = cls.inspect(service)["NetworkSettings"]["Networks"].values()
@@ -200,15 +176,10 @@ class ComposeRun(unittest.TestCase):
         """As deploy/README.md says it: gives these servers no new streams."""
         text = (self.options.source / "deploy/nginx/servers.conf").read_text(encoding="utf-8")
         for service in down:
-            text, found = re.subn(f"^server {SERVERS[service]}:50051 ", r"\g<0>down ", text, flags=re.M)
+            text, found = re.subn(f"^server {self.servers[service]}:50051 ", r"\g<0>down ", text, flags=re.M)
             self.assertEqual(found, 1, service)
         (self.deploy / "nginx/servers.conf").write_text(text, encoding="utf-8")
         self.compose("exec", "-T", "nginx", "nginx", "-c", "/etc/voxloc/nginx/nginx.conf", "-s", "reload")
-
-    def stop(self, service):
-        """Within the time that the file gives, after which Docker would kill it."""
-        self.compose("stop", service)
-        self.assertEqual(self.inspect(service)["State"]["ExitCode"], 0, self.compose("logs", service)[-4000:])
 
     @staticmethod
     def alerts():
@@ -221,7 +192,7 @@ class ComposeRun(unittest.TestCase):
         return json.loads(get(f"http://127.0.0.1:9090/api/v1/{path}"))["data"]
 
     def test_containers_run_without_privileges_on_a_read_only_root(self):
-        for service in (*SERVERS, *STAND_INS):
+        for service in (*self.servers, *self.others):
             container = self.inspect(service)
             with open(f"/proc/{container['State']['Pid']}/status", encoding="utf-8") as file:
                 status = dict(line.rstrip("\n").split(":\t", 1) for line in file)
@@ -229,14 +200,14 @@ class ComposeRun(unittest.TestCase):
             self.assertEqual(int(status["CapBnd"], 16), added, service)
             self.assertEqual(int(status["CapEff"], 16), added, service)
             self.assertEqual(status["NoNewPrivs"], "1", service)
-            if service in SERVERS:
+            if service in self.servers:
                 self.assertEqual(status["Uid"].split() + status["Gid"].split(), ["10001"] * 8)
             elif service != "nginx":
                 self.assertNotIn("0", status["Uid"].split(), service)
             self.assertTrue(os.statvfs(f"/proc/{container['State']['Pid']}/root").f_flag & os.ST_RDONLY, service)
 
     def test_ports_are_published_to_this_machine_alone(self):
-        for service in (*SERVERS, *STAND_INS):
+        for service in (*self.servers, *self.others):
             for bindings in self.inspect(service)["NetworkSettings"]["Ports"].values():
                 for binding in bindings or ():
                     self.assertEqual(binding["HostIp"], "127.0.0.1", service)
@@ -244,7 +215,7 @@ class ComposeRun(unittest.TestCase):
     def test_prometheus_scrapes_all_servers_and_has_the_rules(self):
         eventually("all servers are scraped", lambda: {
             target["labels"]["instance"]: target["health"] for target in self.prometheus("targets")["activeTargets"]
-        } == {f"{service}:9464": "up" for service in SERVERS})
+        } == {f"{service}:9464": "up" for service in self.servers})
         shipped = [(group["name"], len(group["rules"])) for path in (self.deploy / "prometheus/rules").glob("*.yml")
                    for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]]
         self.assertTrue(shipped)
@@ -257,6 +228,11 @@ class ComposeRun(unittest.TestCase):
         groups = self.prometheus("rules")["groups"]
         return groups if all(rule["health"] == "ok" for group in groups for rule in group["rules"]) else None
 
+    def test_the_database_is_dumped(self):
+        dump = call("docker", "exec", f"{PROJECT}_postgres_1", "pg_dump", "--username=voxloc", "--format=custom",
+                    "voxloc", errors="replace")
+        self.assertTrue(dump.startswith("PGDMP"))
+
     def test_no_scan_is_lost_while_servers_are_drained_killed_and_replaced(self):
         result = self.folder / "result.json"
         with open(self.folder / "load-test.log", "wb") as log:
@@ -268,11 +244,13 @@ class ComposeRun(unittest.TestCase):
                     86400, "--one-outcome", "--json", result))],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            self.all_vehicles_on(SERVERS)
-            for service in SERVERS:
+            self.all_vehicles_on(self.servers)
+            for service in self.servers:
                 self.assertGreater(self.sessions(service), 0, service)
             self.drain_one_until_its_alert()
-            self.kill_one()
+            self.kill("voxloc-2")
+            self.wait_until_it_serves("voxloc-2")
+            self.all_vehicles_on(self.servers)
             self.replace_all()
             self.kill_the_database()
             self.assertIsNone(driving.poll())
@@ -293,7 +271,7 @@ class ComposeRun(unittest.TestCase):
 
     def drain_one_until_its_alert(self):
         """nginx goes on while it has no container to reach, and can be started."""
-        others = [service for service in SERVERS if service != "voxloc-1"]
+        others = [service for service in self.servers if service != "voxloc-1"]
         down = ("VoxlocDown", "voxloc-1:9464")
         self.mark(down=["voxloc-1"])
         self.stop("voxloc-1")
@@ -308,16 +286,9 @@ class ComposeRun(unittest.TestCase):
         self.wait_until_it_serves("voxloc-1")
         eventually("the alert is over", lambda: down not in self.alerts(), ALERT_TIMEOUT_S)
 
-    def kill_one(self):
-        """From outside, as when it runs out of memory: Docker starts it again."""
-        os.kill(self.inspect("voxloc-2")["State"]["Pid"], signal.SIGKILL)
-        eventually("Docker has started it again", lambda: self.inspect("voxloc-2")["RestartCount"] == 1)
-        self.wait_until_it_serves("voxloc-2")
-        self.all_vehicles_on(SERVERS)
-
     def replace_all(self):
         """One after the other, each by a new container, as for a new image."""
-        for service in SERVERS:
+        for service in self.servers:
             before = self.inspect(service)["Id"]
             self.mark(down=[service])
             self.stop(service)
@@ -325,16 +296,14 @@ class ComposeRun(unittest.TestCase):
             self.assertNotEqual(self.inspect(service)["Id"], before)
             self.wait_until_it_serves(service)
             self.mark()
-            self.all_vehicles_on(SERVERS)
+            self.all_vehicles_on(self.servers)
 
     def kill_the_database(self):
         """The servers go on, and take a map once it is there again."""
-        os.kill(self.inspect("postgres")["State"]["Pid"], signal.SIGKILL)
-        eventually("Docker has started it again", lambda: self.inspect("postgres")["RestartCount"] == 1)
-        self.wait_until_healthy("postgres")
-        self.all_vehicles_on(SERVERS)
-        self.through_nginx("map", "load", "--map", "second", self.town / "map")
-        for service in SERVERS:
+        self.kill("postgres")
+        self.all_vehicles_on(self.servers)
+        self.voxloc(*self.client("map", "load", "--map", "second", self.town / "map"))
+        for service in self.servers:
             self.wait_until_it_serves(service, "second")
 
 
@@ -364,7 +333,7 @@ def main():
     options, rest = parser.parse_known_args()
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     if options.separate:
-        ComposeRun.options = options
+        ComposeTest.options = options
         unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
     missing = why_not_here()
     if missing:
