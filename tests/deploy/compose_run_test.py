@@ -122,10 +122,21 @@ class ComposeTest(unittest.TestCase):
         self.wait_until_healthy(service)
 
 
+    def check_live_page(self):
+        self.assertIn("EventSource", get("http://127.0.0.1:8080/"))
+        with urllib.request.urlopen("http://127.0.0.1:8080/events", timeout=TIMEOUT_S) as events:
+            look = next(json.loads(line[len(b"data: "):]) for line in events
+                        if line.startswith(b"data: {") and b'"servers"' in line)
+        self.assertEqual(look["errors"], [])
+        self.assertEqual(len(look["servers"]), len(self.servers))
+        for server in look["servers"]:
+            self.assertIn("town", [one["name"] for one in server["maps"]])
+
+
 class OneServer(ComposeTest):
     files = ("compose.yaml",)
     servers = {"voxlocd": None}
-    others = ("alertmanager", "prometheus")
+    others = ("alertmanager", "page", "prometheus")
 
     @classmethod
     def client(cls, *arguments):
@@ -138,6 +149,9 @@ class OneServer(ComposeTest):
         self.compose("up", "--detach", "--no-build", "--force-recreate", "voxlocd")
         self.wait_until_it_serves("voxlocd")
         self.voxloc(*self.client("locate", "--map", "town", "--points", 1500, min((self.town / "scans").iterdir())))
+
+    def test_the_live_page_has_the_server(self):
+        self.check_live_page()
 
     def test_a_server_plans_with_the_limits_of_its_container(self):
         container = call("docker", "run", "--detach", "--memory=1g", "--cpus=1", "voxloc").strip()
@@ -156,7 +170,7 @@ class OneServer(ComposeTest):
 class Replicas(ComposeTest):
     files = ("compose.yaml", "compose.replicas.yaml")
     servers = {"voxlocd": "voxloc-0", "voxloc-1": "voxloc-1", "voxloc-2": "voxloc-2"}
-    others = ("alertmanager", "nginx", "postgres", "prometheus")
+    others = ("alertmanager", "nginx", "page", "postgres", "prometheus")
 
     @classmethod
     def client(cls, *arguments):
@@ -227,6 +241,9 @@ class Replicas(ComposeTest):
     def rules_if_evaluated(self):
         groups = self.prometheus("rules")["groups"]
         return groups if all(rule["health"] == "ok" for group in groups for rule in group["rules"]) else None
+
+    def test_the_live_page_has_all_servers(self):
+        self.check_live_page()
 
     def test_the_database_is_dumped(self):
         dump = call("docker", "exec", f"{PROJECT}_postgres_1", "pg_dump", "--username=voxloc", "--format=custom",

@@ -125,7 +125,7 @@ class Compose(ComposeTest):
         self.assertEqual({port.rpartition(":")[2] for port in service["ports"]}, {"50051", "9464"})
 
     def test_prometheus_and_grafana_are_provisioned_and_find_one_another(self):
-        self.assertEqual(set(self.services), {"voxlocd", "prometheus", "alertmanager", "grafana"})
+        self.assertEqual(set(self.services), {"voxlocd", "page", "prometheus", "alertmanager", "grafana"})
         self.check_mounts(self.services)
         for service in self.services.values():
             if "image" in service:
