@@ -140,6 +140,7 @@ void Residency::DropUnused(Clock::time_point now) {
       dropped += resident;
     }
     if (dropped == 0) continue;
+    states_[map].demanded_at.reset();
     parts_.metrics.map_tiles_evicted.Increment(static_cast<double>(dropped));
     parts_.metrics.maps_dropped.Increment();
     Log(LogLevel::kInfo, "map_dropped", {{"map", map}, {"tiles", dropped}});
@@ -185,7 +186,7 @@ std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
     // For tiles that nobody needs.
     const bool room = !full() || (unheld_tiles && last_use == Clock::time_point::max());
     if (on_demand() && wanted && !loading) RecordDemand(task, whole, state, now);
-    task.tiles = FindMissing(task, /*needed=*/true, state, now);
+    if (wanted) task.tiles = FindMissing(task, /*needed=*/true, state, now);
     if (!task.tiles.empty()) {
       task.needed = true;
       task.step_s = loading ? kOtherStepS : kNeededStepS;

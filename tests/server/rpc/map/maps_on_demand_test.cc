@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/server/map_calls.h"
+#include "tests/server/plain_calls.h"
 #include "tests/server/pose_search_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
@@ -38,6 +39,7 @@ class MapsOnDemand : public EngineTest {
           config.data_dir = directory_.Path("maps");
           config.limits.max_map_memory_bytes = max_map_memory_bytes;
           config.residency.idle_timeout_s = idle_timeout_s;
+          config.metrics_listen = "127.0.0.1:0";
         },
         EngineHandle());
   }
@@ -56,6 +58,13 @@ class MapsOnDemand : public EngineTest {
       return server.maps->GetMap(TestServer::NewContext().get(), request, &response).ok() &&
              response.map().resident_tiles() == tiles;
     })) << map;
+  }
+
+  // So many maps are dropped, and no more of them by then.
+  static void AwaitDropped(TestServer& server, double maps) {
+    const auto dropped = [&] { return MetricsOf(server)["voxloc_maps_dropped_total"]; };
+    EXPECT_TRUE(Eventually([&] { return dropped() >= maps; }));
+    EXPECT_EQ(dropped(), maps);
   }
 
   ScratchDir directory_;
@@ -112,12 +121,22 @@ TEST_P(MapsOnDemand, AreDroppedWhenIdleButNotUnderASession) {
   {
     TestSession session(*server, SessionOn("town"));
     AwaitTiles(*server, "town", 2);
+    EXPECT_TRUE(session.Align(GoodScan()).accepted());
     EXPECT_TRUE(session.Close().ok());
   }
   AwaitTiles(*server, "town", 0);
+  AwaitDropped(*server, 1.0);
   // It was used before `town` was.
   EXPECT_EQ(GetMap(*server, "port").resident_tiles(), 2u);
   EXPECT_TRUE(silent.Align(GoodScan()).accepted());
+  // Where its vehicle was does not bring it back.
+  {
+    TestSession session(*server, SessionOn("yard"));
+    AwaitTiles(*server, "yard", 2);
+    EXPECT_TRUE(session.Close().ok());
+  }
+  AwaitTiles(*server, "yard", 0);
+  AwaitDropped(*server, 2.0);
   // A change of a map that nobody uses is on the disk alone.
   LoadTwoTiles(*server, "harbour");
   AwaitTiles(*server, "harbour", 0);
