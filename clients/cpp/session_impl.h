@@ -72,6 +72,9 @@ struct LocalizationSession::Impl {
   // The reading thread.
   void Run();
   StreamEnd RunStream(const Endpoint& endpoint);
+  // Until the session is closed, but no longer. The channel connects meanwhile, which gRPC goes on
+  // with only while somebody waits for it: calls that fail at once would find no connection.
+  void WaitConnecting(grpc::Channel& connection, double wait_s);
   void OnStreamOpened(v1::SessionOpened answer);
   void OnMessage(v1::AlignmentResult result);
   void OnMessage(v1::RequestRejected rejected);

@@ -4,6 +4,8 @@
 // comes.
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -74,11 +76,11 @@ void LocalizationSession::Impl::Run() {
     writable = false;
     drain_wait_s.reset();
     lost = stream_end.status;
-    if (wait_s.has_value() && !closing) {
-      const auto until = std::chrono::steady_clock::now() +
-                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                             std::chrono::duration<double>(*wait_s));
-      if (!changed.wait_until(lock, until, [this] { return closing; })) continue;
+    if (wait_s.has_value()) {
+      lock.unlock();
+      WaitConnecting(*policy.endpoint().channel, *wait_s);
+      lock.lock();
+      if (!closing) continue;
     }
     end = policy.error();
     // Closed before another server had them.
@@ -92,6 +94,22 @@ void LocalizationSession::Impl::Run() {
     ended = true;
     changed.notify_all();
     return;
+  }
+}
+
+void LocalizationSession::Impl::WaitConnecting(grpc::Channel& connection, double wait_s) {
+  using Clock = std::chrono::system_clock;
+  // After so long at most a session that is closed ends its wait.
+  constexpr std::chrono::milliseconds kSlice(50);
+  const auto end_of_wait = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                              std::chrono::duration<double>(wait_s));
+  for (auto now = Clock::now(); now < end_of_wait; now = Clock::now()) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (closing) return;
+    }
+    connection.WaitForStateChange(connection.GetState(/*try_to_connect=*/true),
+                                  std::min(end_of_wait, now + kSlice));
   }
 }
 
