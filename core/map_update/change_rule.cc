@@ -45,6 +45,11 @@ CubeFate DecideCube(const VotedCube& cube, const ChangeRule& rule,
                                                               : CubeFate::kUnsettled;
 }
 
+bool CoverDirections(PassMask passes, const PassDirections& directions) {
+  if (directions.one == 0 || directions.other == 0) return true;
+  return (passes & directions.one) != 0 && (passes & directions.other) != 0;
+}
+
 PassMask FindDisagreeing(const CubeVotes& votes, size_t passes) {
   constexpr size_t kMinOthers = 3;
   // The share of the cubes that a pass alone sees through. The poses of passes that agree are right

@@ -39,6 +39,14 @@ enum class CubeFate : uint8_t {
 // At most a quarter of the passes is named; with fewer than four, none.
 [[nodiscard]] PassMask FindDisagreeing(const CubeVotes& votes, size_t passes);
 
+// The passes that go one way at a place, and those that go the other way.
+struct PassDirections {
+  PassMask one = 0;
+  PassMask other = 0;
+};
+// Whether these passes go both ways, where any go both ways.
+[[nodiscard]] bool CoverDirections(PassMask passes, const PassDirections& directions);
+
 [[nodiscard]] size_t CountPasses(PassMask passes);
 
 }  // namespace voxloc

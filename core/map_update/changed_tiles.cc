@@ -2,30 +2,13 @@
 
 #include "core/map_update/changed_tiles.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "core/container/flat_table.h"
+#include "core/map_update/changed_cubes.h"
 
 namespace voxloc {
 namespace {
-
-// What stands higher is no car: vans are up to 2.5 m high.
-constexpr double kRaisedM = 2.5;
-// Ground and kerbs are lower.
-constexpr double kStandingM = 0.3;
-// A wall that begins at the ground has a part in this height over that of cars.
-constexpr double kWallM = 1.0;
-constexpr double kPlaceM = 1.0;
-constexpr double kColumnM = 0.5;
-// Changed cubes in a place of a cubic metre, at the least. A wall through it has up to 100 cubes
-// with points of scans, and 25 with points of a map that has one every 0.2 m.
-constexpr size_t kMinCubesAPlace = 8;
-// Places over the height of cars that touch each other and make a change, at the least. In the
-// unchanged towns of seeds 101 to 105 (`voxloc_bench map-update --unchanged`) up to 15 such places
-// touched, where the map has gaps or its drift bends it; of a new house, 100 or more.
-constexpr size_t kMinPlaces = 20;
 
 size_t NearestTile(absl::Span<const Bounds> tiles, const Eigen::Vector3d& point) {
   size_t nearest = 0;
@@ -41,128 +24,20 @@ size_t NearestTile(absl::Span<const Bounds> tiles, const Eigen::Vector3d& point)
   return nearest;
 }
 
-// Heights above the lowest cube within a metre or two.
-class LowestNearby {
- public:
-  void Add(const Eigen::Vector3d& place) {
-    const CellKey column = ColumnOf(place);
-    if (double* lowest = lowest_.Find(column)) {
-      *lowest = std::min(*lowest, place.z());
-    } else {
-      lowest_.Insert(column, place.z());
-    }
-  }
-  [[nodiscard]] double HeightOf(const Eigen::Vector3d& place) const {
-    const CellKey column = ColumnOf(place);
-    double lowest_m = place.z();
-    for (int32_t y = column.y - 1; y <= column.y + 1; ++y) {
-      for (int32_t x = column.x - 1; x <= column.x + 1; ++x) {
-        const double* lowest = lowest_.Find({x, y, 0});
-        if (lowest != nullptr) lowest_m = std::min(lowest_m, *lowest);
-      }
-    }
-    return place.z() - lowest_m;
-  }
-
- private:
-  static CellKey ColumnOf(const Eigen::Vector3d& place) {
-    return CellOf({place.x(), place.y(), 0.0}, kPlaceM);
-  }
-  FlatTable<CellKey, double> lowest_;
-};
-
-// The changed places over the height of cars, in groups that touch each other.
-class RaisedPlaces {
- public:
-  void Add(const CellKey& place) {
-    if (places_.Find(place) == nullptr) places_.Insert(place, 0);
-  }
-  // The number of places in the group of one of them, which it counts once.
-  size_t GroupSize(const CellKey& place) {
-    if (const size_t known = *places_.Find(place)) return sizes_[known - 1];
-    const size_t number = sizes_.size() + 1;
-    size_t size = 0;
-    std::vector<CellKey> open = {place};
-    *places_.Find(place) = number;
-    while (!open.empty()) {
-      const CellKey next = open.back();
-      open.pop_back();
-      ++size;
-      for (int i = 0; i < 27; ++i) {
-        const CellKey near = {next.x + i % 3 - 1, next.y + i / 3 % 3 - 1, next.z + i / 9 - 1};
-        size_t* group = places_.Find(near);
-        if (group == nullptr || *group != 0) continue;
-        *group = number;
-        open.push_back(near);
-      }
-    }
-    sizes_.push_back(size);
-    return size;
-  }
-
- private:
-  FlatTable<CellKey, size_t> places_;  // the number of the group, from 1; 0: not known
-  std::vector<size_t> sizes_;
-};
-
 }  // namespace
 
 std::vector<ChangedTile> FindChangedTiles(const CubeVotes& votes, const ChangeRule& rule,
                                           absl::Span<const int64_t> pass_start_ns,
                                           absl::Span<const Bounds> tiles) {
-  const std::vector<VotedCube>& cubes = votes.cubes();
-  const double cube_m = votes.cube_m();
-  LowestNearby lowest;
-  std::vector<CubeFate> fates;
-  FlatTable<CellKey, uint32_t> changed;  // cubes in each place
-  for (const VotedCube& cube : cubes) {
-    const Eigen::Vector3d centre = CellCentre(cube.key, cube_m);
-    lowest.Add(centre);
-    fates.push_back(DecideCube(cube, rule, pass_start_ns));
-    if (fates.back() != CubeFate::kGone && fates.back() != CubeFate::kNew) continue;
-    const CellKey place = CellOf(centre, kPlaceM);
-    if (changed.Find(place) == nullptr) changed.Insert(place, 0);
-    ++*changed.Find(place);
-  }
-  FlatTable<CellKey, uint8_t> walls;  // columns with new cubes right over the height of cars
-  RaisedPlaces raised;
-  for (size_t i = 0; i < cubes.size(); ++i) {
-    if (fates[i] != CubeFate::kGone && fates[i] != CubeFate::kNew) continue;
-    const Eigen::Vector3d centre = CellCentre(cubes[i].key, cube_m);
-    const CellKey place = CellOf(centre, kPlaceM);
-    if (*changed.Find(place) < kMinCubesAPlace) {
-      fates[i] = CubeFate::kStays;
-      continue;
-    }
-    const double height_m = lowest.HeightOf(centre);
-    if (height_m <= kRaisedM) continue;
-    raised.Add(place);
-    const CellKey column = CellOf({centre.x(), centre.y(), 0.0}, kColumnM);
-    if (fates[i] == CubeFate::kNew && height_m <= kRaisedM + kWallM &&
-        walls.Find(column) == nullptr) {
-      walls.Insert(column, 1);
-    }
-  }
+  const ChangedCubes changed(votes, rule, pass_start_ns);
   std::vector<ChangedTile> found(tiles.size());
   std::vector<bool> is_changed(tiles.size(), false);
-  for (size_t i = 0; i < cubes.size(); ++i) {
-    if (fates[i] == CubeFate::kStays) continue;
-    const Eigen::Vector3d centre = CellCentre(cubes[i].key, cube_m);
-    const size_t tile = NearestTile(tiles, centre);
-    const double height_m = lowest.HeightOf(centre);
-    const bool low = height_m > kStandingM && height_m <= kRaisedM &&
-                     walls.Find(CellOf({centre.x(), centre.y(), 0.0}, kColumnM)) == nullptr;
-    if (fates[i] == CubeFate::kUnsettled || (fates[i] == CubeFate::kNew && low)) {
-      ++found[tile].unsettled;
-      continue;
-    }
-    const bool gone = fates[i] == CubeFate::kGone;
-    (gone ? found[tile].gone : found[tile].added).push_back(cubes[i].key);
-    found[tile].passes |=
-        gone ? (cubes[i].through | cubes[i].behind) & ~cubes[i].hit_near : cubes[i].hit_near;
-    if (height_m > kRaisedM && raised.GroupSize(CellOf(centre, kPlaceM)) >= kMinPlaces) {
-      is_changed[tile] = true;
-    }
+  for (size_t i = 0; i < votes.cubes().size(); ++i) {
+    if (changed.fate(i) == CubeFate::kStays) continue;
+    const VotedCube& cube = votes.cubes()[i];
+    const size_t tile = NearestTile(tiles, CellCentre(cube.key, votes.cube_m()));
+    found[tile].Add(cube, changed.fate(i));
+    if (changed.IsLarge(i)) is_changed[tile] = true;
   }
   std::vector<ChangedTile> chosen;
   for (size_t tile = 0; tile < tiles.size(); ++tile) {
@@ -171,6 +46,18 @@ std::vector<ChangedTile> FindChangedTiles(const CubeVotes& votes, const ChangeRu
     chosen.push_back(std::move(found[tile]));
   }
   return chosen;
+}
+
+void ChangedTile::Add(const VotedCube& cube, CubeFate fate) {
+  if (fate == CubeFate::kUnsettled) {
+    ++unsettled;
+  } else if (fate == CubeFate::kGone) {
+    gone.push_back(cube.key);
+    passes |= (cube.through | cube.behind) & ~cube.hit_near;
+  } else if (fate == CubeFate::kNew) {
+    added.push_back(cube.key);
+    passes |= cube.hit_near;
+  }
 }
 
 }  // namespace voxloc

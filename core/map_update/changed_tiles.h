@@ -22,11 +22,12 @@ struct ChangedTile {
   std::vector<CellKey> added;
   size_t unsettled = 0;
   PassMask passes = 0;  // that show the changes
+
+  void Add(const VotedCube& cube, CubeFate fate);
 };
 
 // Tiles are given by the bounds of their points. A cube belongs to the tile whose bounds are
-// nearest in x and y. A few changed cubes alone are noise: those with too few others within a
-// metre are no change, and a tile without a change that stands higher than cars is not changed.
+// nearest in x and y. A tile without a large change (ChangedCubes) is not changed.
 [[nodiscard]] std::vector<ChangedTile> FindChangedTiles(const CubeVotes& votes,
                                                         const ChangeRule& rule,
                                                         absl::Span<const int64_t> pass_start_ns,

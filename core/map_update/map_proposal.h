@@ -13,7 +13,8 @@
 //    decided so far, so that what changed no longer pulls them. The passes vote again.
 // 4. A new tile has the old points without those in the cubes that are gone, and a choice of the
 //    scans' points in the new cubes, at the map's density. Scans that were held out are aligned
-//    with both maps; tiles that they do not fit better than the old ones are left out.
+//    with both maps; tiles that they do not fit better than the old ones are left out, and tiles
+//    whose changes are shown by passes in one direction only, where passes go in both.
 //
 // A pure function of its request, on the engine's threads. Memory: that of the scans and of the
 // engine's maps, and CubeVotes for the tiles.
@@ -21,53 +22,16 @@
 #ifndef VOXLOC_CORE_MAP_UPDATE_MAP_PROPOSAL_H_
 #define VOXLOC_CORE_MAP_UPDATE_MAP_PROPOSAL_H_
 
-#include <Eigen/Core>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/engine.h"
 #include "core/engine/profile.h"
-#include "core/geometry/pose.h"
-#include "core/map_update/change_rule.h"
+#include "core/map_update/update_request.h"
 
 namespace voxloc {
-
-struct UpdateTile {
-  std::string id;
-  std::shared_ptr<const PointCloud> cloud_map;
-  // May be proposed anew. Others are what scans are aligned with.
-  bool changeable = true;
-};
-
-struct UpdateScan {
-  size_t pass = 0;
-  Pose map_T_base;  // as recorded
-  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();
-  std::shared_ptr<const PointCloud> points_base;  // of ThinForUpdate
-};
-
-struct UpdateRequest {
-  absl::Span<const UpdateTile> tiles;
-  absl::Span<const int64_t> pass_start_ns;  // of each pass; at most kMaxVotingPasses
-  absl::Span<const UpdateScan> scans;
-  ChangeRule rule;
-};
-
-// What became of the scans.
-struct ScanCounts {
-  size_t scans = 0;
-  size_t not_accepted = 0;  // not aligned with the map
-  size_t corrected = 0;     // recorded too far from where they were aligned, left out
-  size_t held_out = 0;
-
-  void Add(const ScanCounts& more);
-};
 
 // Mean scores of the scans that were held out, over their points.
 struct HeldOutScore {
@@ -80,6 +44,7 @@ struct TileProposal {
   size_t tile = 0;  // in the request
   PointCloud cloud_map;
   PassMask passes = 0;  // that showed a change
+  PassDirections directions;
   size_t points_removed = 0;
   size_t points_added = 0;
   size_t cubes_gone = 0;
@@ -95,13 +60,6 @@ struct UpdateProposal {
   ScanCounts counts;
   size_t votes_memory_bytes = 0;  // the most at a time
 };
-
-// Points farther from the sensor are left out of scans, and tell nothing of the map.
-constexpr double kUpdateRangeM = 40.0;
-
-// At most 8192 points of a scan within kUpdateRangeM, those in sparsely seen places preferred.
-[[nodiscard]] PointCloud ThinForUpdate(const PointCloud& scan_base,
-                                       const Eigen::Vector3d& sensor_position_base);
 
 // InvalidArgument: too many passes, a scan of none of them, or no tile with points. Otherwise
 // errors of the engine; ResourceExhausted where memory runs out.

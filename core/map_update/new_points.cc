@@ -91,6 +91,7 @@ std::vector<Eigen::Vector3d> NewPoints::Thin(absl::Span<const size_t> chosen,
 
 double SpacingOf(const PointCloud& cloud_map) {
   constexpr double kSampleM = 0.5;
+  constexpr double kMinSpacingM = 0.02;
   FlatTable<CellKey, uint32_t> places;
   std::vector<uint32_t> counts;
   for (size_t i = 0; i < cloud_map.size(); ++i) {
@@ -102,10 +103,10 @@ double SpacingOf(const PointCloud& cloud_map) {
     }
     ++counts[*places.Find(key)];
   }
-  if (counts.empty()) return 0.0;
+  if (counts.empty()) return kMinSpacingM;
   const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
   std::nth_element(counts.begin(), middle, counts.end());
-  return kSampleM / std::sqrt(static_cast<double>(*middle));
+  return std::max(kMinSpacingM, kSampleM / std::sqrt(static_cast<double>(*middle)));
 }
 
 }  // namespace voxloc

@@ -50,7 +50,7 @@ class NewPoints {
 };
 
 // About the distance between neighbouring points of a map on its surfaces, m: from the median of
-// the numbers of points in its cubes of 0.5 m. 0: it has no points.
+// the numbers of points in its cubes of 0.5 m. At least 0.02 m, which is that of no points.
 [[nodiscard]] double SpacingOf(const PointCloud& cloud_map);
 
 }  // namespace voxloc

@@ -26,9 +26,10 @@ int main(int argc, char** argv) {
       voxloc::bench::AddAccuracyCommand(program),    voxloc::bench::AddBasinCommand(program),
       voxloc::bench::AddSearchCommand(program),      voxloc::bench::AddEstimateCommand(program),
       voxloc::bench::AddRecoveryCommand(program),    voxloc::bench::AddSweepCommand(program),
-      voxloc::bench::AddStoreCommand(program),       voxloc::bench::AddMapFitCommand(program),
-      voxloc::bench::AddTakeoverCommand(program),    voxloc::bench::AddRosCloudCommand(program),
-      voxloc::bench::AddRoundTripCommand(program),   voxloc::bench::AddMapUpdateCommand(program)};
+      voxloc::bench::AddStoreCommand(program),       voxloc::bench::AddMapExtensionCommand(program),
+      voxloc::bench::AddMapFitCommand(program),      voxloc::bench::AddTakeoverCommand(program),
+      voxloc::bench::AddRosCloudCommand(program),    voxloc::bench::AddRoundTripCommand(program),
+      voxloc::bench::AddMapUpdateCommand(program)};
   CLI11_PARSE(program, argc, argv);
   for (const voxloc::bench::Command& command : commands) {
     if (!command.app->parsed()) continue;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/bench/bench_options.h"
+#include "tests/bench/town_flags.h"
 #include "tests/support/changed_town.h"
 
 namespace voxloc::bench {
@@ -20,8 +21,7 @@ namespace {
 struct MapFitFlags {
   EngineOptions engine;
   std::string profile = "precise";
-  uint64_t first_seed = 1;
-  size_t towns = 4;
+  TownFlags towns{1, 4};
   size_t passes_before = 6;
   size_t passes = 5;
   int rings = 32;
@@ -78,10 +78,10 @@ absl::Status RunMapFit(const MapFitFlags& flags) {
   const auto profile = ProfileOf(flags.profile);
   if (!profile.ok()) return profile.status();
   nlohmann::json rows = nlohmann::json::array();
-  for (size_t i = 0; i < flags.towns; ++i) {
+  for (size_t i = 0; i < flags.towns.towns; ++i) {
     for (const auto& [name, change] : Changes()) {
       ChangedTownOptions options;
-      options.seed = flags.first_seed + i;
+      options.seed = flags.towns.first_seed + i;
       options.change = change;
       options.moved_by_m = flags.moved_by_m;
       options.changed_parking = flags.changed_parking;
@@ -138,11 +138,7 @@ Command AddMapFitCommand(CLI::App& program) {
       "map-fit", "Judge which tiles of simulated towns seem to have changed");
   AddEngineFlags(*app, flags->engine);
   AddProfileFlag(*app, flags->profile);
-  app->add_option("--first-seed", flags->first_seed, "Use the towns of seeds from this one on")
-      ->capture_default_str();
-  app->add_option("--towns", flags->towns, "Number of towns; each is tried with every change")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  AddTownFlags(*app, flags->towns);
   app->add_option("--passes-before", flags->passes_before,
                   "Drives through each town before the house changes")
       ->check(CLI::Range(0, 1000))

@@ -10,7 +10,9 @@
 #include <string>
 
 #include "tests/bench/bench_options.h"
+#include "tests/bench/town_flags.h"
 #include "tests/support/aged_town.h"
+#include "tests/support/scene_distance.h"
 
 namespace voxloc::bench {
 namespace {
@@ -18,8 +20,7 @@ namespace {
 struct MapUpdateFlags {
   EngineOptions engine;
   std::string profile = "precise";
-  uint64_t first_seed = 1;
-  size_t towns = 2;
+  TownFlags towns;
   size_t passes = 10;
   size_t every = 0;
   AgedTownOptions town;
@@ -42,9 +43,9 @@ absl::Status RunMapUpdate(const MapUpdateFlags& flags) {
   const auto profile = ProfileOf(flags.profile);
   if (!profile.ok()) return profile.status();
   nlohmann::json rows = nlohmann::json::array();
-  for (size_t i = 0; i < flags.towns; ++i) {
+  for (size_t i = 0; i < flags.towns.towns; ++i) {
     AgedTownOptions options = flags.town;
-    options.seed = flags.first_seed + i;
+    options.seed = flags.towns.first_seed + i;
     if (flags.unchanged) options.missing_structures = options.moved_structures = 0.0;
     auto town = AgedTown::Make(**engine, *profile, options);
     if (!town.ok()) return town.status();
@@ -64,14 +65,18 @@ absl::Status RunMapUpdate(const MapUpdateFlags& flags) {
           "%zu passes dropped, %zu of %zu tiles, %zu unconfirmed; new points %zu, median %.3f m, "
           "95 %% "
           "%.3f m, transient %.4f; recalled %.3f of %zu, ghosts left %.3f of %zu; error old %.4f "
-          "new %.4f fresh %.4f m of %zu scans; %.1f ms a scan, %.0f MB\n",
+          "new %.4f fresh %.4f m of %zu scans; seams %zu, median %.4f m, 95 %% %.4f m, before %zu, "
+          "%.4f m, %.4f m; %.1f ms a scan, %.0f MB\n",
           static_cast<unsigned long long>(options.seed), pass, (*town)->age().missing_structures,
           (*town)->age().moved_structures, proposal->counts.scans, proposal->counts.not_accepted,
           proposal->counts.corrected, CountPasses(proposal->dropped_passes), proposal->tiles.size(),
           request.tiles.size(), proposal->unconfirmed_tiles.size(), quality->new_points,
           quality->median_m, quality->p95_m, quality->transient, quality->recalled,
           quality->changed_seen, quality->ghosts_left, quality->ghosts, quality->error_old_m,
-          quality->error_new_m, quality->error_fresh_m, quality->scans, scan_ms,
+          quality->error_new_m, quality->error_fresh_m, quality->scans, quality->seams_m.size(),
+          Quantile(quality->seams_m, 0.5), Quantile(quality->seams_m, 0.95),
+          quality->old_seams_m.size(), Quantile(quality->old_seams_m, 0.5),
+          Quantile(quality->old_seams_m, 0.95), scan_ms,
           1e-6 * static_cast<double>(proposal->votes_memory_bytes));
       std::fflush(stdout);
       rows.push_back({{"town", options.seed},
@@ -86,6 +91,8 @@ absl::Status RunMapUpdate(const MapUpdateFlags& flags) {
                       {"transient", quality->transient},
                       {"recalled", quality->recalled},
                       {"ghosts_left", quality->ghosts_left},
+                      {"seam_median_m", Quantile(quality->seams_m, 0.5)},
+                      {"seam_p95_m", Quantile(quality->seams_m, 0.95)},
                       {"error_old_m", quality->error_old_m},
                       {"error_new_m", quality->error_new_m},
                       {"error_fresh_m", quality->error_fresh_m},
@@ -104,18 +111,13 @@ Command AddMapUpdateCommand(CLI::App& program) {
       "map-update", "Propose new tiles for old maps of simulated towns and judge them");
   AddEngineFlags(*app, flags->engine);
   AddProfileFlag(*app, flags->profile);
-  app->add_option("--first-seed", flags->first_seed, "Use the towns of seeds from this one on")
-      ->capture_default_str();
-  app->add_option("--towns", flags->towns, "Number of towns")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  AddTownFlags(*app, flags->towns);
   app->add_option("--passes", flags->passes, "Drives through each town")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app->add_option("--every", flags->every,
                   "Propose after every so many passes; 0: after the last one only")
       ->capture_default_str();
-  app->add_option("--sensor", flags->town.sensor, "Preset of the sensor; default: 32 rings");
   app->add_option("--missing", flags->town.missing_structures,
                   "Share of the structures that the old map does not have")
       ->check(CLI::Range(0.0, 1.0))
@@ -125,18 +127,7 @@ Command AddMapUpdateCommand(CLI::App& program) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app->add_flag("--unchanged", flags->unchanged, "Change nothing but parked cars");
-  app->add_option("--drift", flags->town.drift_sigma_m, "Drift of the old map, metres")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  app->add_option("--drive", flags->town.drive_s, "Seconds of each drive")
-      ->check(CLI::Range(4.0, 3600.0))
-      ->capture_default_str();
-  app->add_option("--sample-every", flags->town.sample_every_s, "Seconds from scan to scan")
-      ->check(CLI::Range(0.1, 10.0))
-      ->capture_default_str();
-  app->add_option("--size", flags->town.size_m, "Edge of a town, metres")
-      ->check(CLI::Range(100.0, 1000.0))
-      ->capture_default_str();
+  AddAgedTownFlags(*app, flags->town);
   app->add_option("--wrong-poses", flags->town.wrong_poses,
                   "Share of the recorded poses that are 0.3 m off")
       ->check(CLI::Range(0.0, 1.0))

@@ -41,6 +41,7 @@ struct Command {
 [[nodiscard]] Command AddBuildCommand(CLI::App& program);
 [[nodiscard]] Command AddCoverageCommand(CLI::App& program);
 [[nodiscard]] Command AddEstimateCommand(CLI::App& program);
+[[nodiscard]] Command AddMapExtensionCommand(CLI::App& program);
 [[nodiscard]] Command AddMapFitCommand(CLI::App& program);
 [[nodiscard]] Command AddMapUpdateCommand(CLI::App& program);
 [[nodiscard]] Command AddProtectionCommand(CLI::App& program);

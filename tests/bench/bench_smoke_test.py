@@ -544,12 +544,30 @@ class MapUpdate:
         demand(result["rows"][0]["tiles"] == 0, "a proposal by four passes")
         for row in result["rows"]:
             keys(row, "town pass scans tiles unconfirmed_tiles dropped_passes new_points median_m p95_m "
-                 "transient recalled ghosts_left error_old_m error_new_m error_fresh_m scan_ms "
+                 "transient recalled ghosts_left seam_median_m seam_p95_m error_old_m error_new_m error_fresh_m scan_ms "
                  "votes_memory_bytes", "row")
             number(row["scans"], 4 * row["pass"], 8 * row["pass"], "scans")
             number(row["tiles"], 0, 100, "tiles")
             number(row["scan_ms"], 1e-3, 60e3, "scan_ms")
             for share in ("transient", "recalled", "ghosts_left"):
+                number(row[share], 0, 1, share)
+
+
+class MapExtension:
+    @staticmethod
+    def arguments(_):
+        return ["--towns", "1", "--first-seed", "93", "--passes", "5"]
+
+    @staticmethod
+    def check(result, _):
+        demand([row["town"] for row in result["rows"]] == [93], "the towns")
+        for row in result["rows"]:
+            keys(row, "town scans placed tiles unconfirmed_tiles new_points median_m p95_m transient "
+                 "recalled seam_median_m seam_p95_m error_new_m error_fresh_m", "row")
+            number(row["placed"], 1, row["scans"], "placed")
+            number(row["tiles"], 1, 100, "tiles")
+            number(row["median_m"], 0, 0.1, "median_m")
+            for share in ("transient", "recalled"):
                 number(row[share], 0, 1, share)
 
 
@@ -637,6 +655,7 @@ COMMANDS = {
     "gpu": [Gpu],
     "gpu-rows-on-cpu": [GpuRowsOnCpu],
     "initial-pose": [InitialPose],
+    "map-extension": [MapExtension],
     "map-fit": [MapFit],
     "map-update": [MapUpdate],
     "protection": [Protection],

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -12,18 +13,22 @@
 #include "absl/strings/str_cat.h"
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_sampler.h"
+#include "clients/sim/odometry.h"
 #include "clients/sim/scenes.h"
 #include "core/container/flat_table.h"
 #include "core/parallel/thread_pool.h"
 #include "core/status/try.h"
-#include "tests/clients/sim/surface_distance.h"
 #include "tests/support/random_numbers.h"
+#include "tests/support/scene_distance.h"
+#include "tests/support/seams.h"
 #include "tests/support/simulated.h"
 
 namespace voxloc {
 namespace {
 
 constexpr uint64_t kPassSeed = 1000;
+// Of the points of a scan, those with a cell of the map, for its pose to be one by alignment.
+constexpr double kMinCarried = 0.7;
 
 sim::World WithParking(const sim::World& world, double share, uint64_t seed) {
   sim::MapAgeOptions age;
@@ -44,45 +49,6 @@ sim::Scene WithoutCars(const sim::World& world) {
     if (!car[i]) kept.push_back(world.scene.solids()[i]);
   }
   return {world.scene.ground(), std::move(kept)};
-}
-
-// Solids near a place, so that distances need not look at all.
-class NearScene {
- public:
-  explicit NearScene(const sim::Scene& scene) : scene_(scene) {
-    for (const sim::Solid& solid : scene.solids()) {
-      const sim::Aabb box = sim::BoundsOf(solid);
-      const CellKey low = CellOf(box.min - Eigen::Vector3d::Constant(1.0), kCellM);
-      const CellKey high = CellOf(box.max + Eigen::Vector3d::Constant(1.0), kCellM);
-      for (int32_t x = low.x; x <= high.x; ++x) {
-        for (int32_t y = low.y; y <= high.y; ++y) near_[{x, y}].push_back(&solid);
-      }
-    }
-  }
-  // Up to 1 m.
-  [[nodiscard]] double Distance(const Eigen::Vector3d& point) const {
-    const sim::Ground& ground = scene_.ground();
-    double nearest = std::abs(point.z() - ground.Height(point.x(), point.y())) *
-                     ground.Normal(point.x(), point.y()).z();
-    const CellKey key = CellOf(point, kCellM);
-    const auto found = near_.find({key.x, key.y});
-    if (found == near_.end()) return std::min(1.0, nearest);
-    for (const sim::Solid* solid : found->second) {
-      nearest = std::min(nearest, std::abs(sim::SignedDistance(*solid, point)));
-    }
-    return std::min(1.0, nearest);
-  }
-
- private:
-  static constexpr double kCellM = 5.0;
-  const sim::Scene& scene_;
-  std::map<std::pair<int32_t, int32_t>, std::vector<const sim::Solid*>> near_;
-};
-
-double Quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0.0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 }  // namespace
@@ -120,7 +86,38 @@ absl::Status AgedTown::Build() {
   lasting_ = std::make_unique<sim::Scene>(WithoutCars(*world_));
   VOXLOC_ASSIGN_OR_RETURN(tiles_, SampleTiles(aged.world, options_.seed));
   aged_ = std::make_unique<sim::Scene>(std::move(aged.world.scene));
+  if (options_.removed_edge_m > 0.0) VOXLOC_TRY(RemoveEdge());
   VOXLOC_ASSIGN_OR_RETURN(map_, Compose(tiles_));
+  return absl::OkStatus();
+}
+
+absl::Status AgedTown::RemoveEdge() {
+  const double border_m =
+      options_.tile_size_m *
+      std::floor((0.5 * options_.size_m - options_.removed_edge_m) / options_.tile_size_m);
+  size_t most = 0;
+  Eigen::Vector2d outward = Eigen::Vector2d::Zero();
+  for (const Eigen::Vector2d& side : {Eigen::Vector2d(1, 0), Eigen::Vector2d(-1, 0),
+                                      Eigen::Vector2d(0, 1), Eigen::Vector2d(0, -1)}) {
+    const auto is_beyond = [&](const sim::DrivePose& pose) {
+      return side.dot(pose.world_T_sensor.translation.head<2>()) > border_m;
+    };
+    const auto beyond = static_cast<size_t>(std::count_if(poses_.begin(), poses_.end(), is_beyond));
+    if (is_beyond(poses_.front()) || is_beyond(poses_.back()) || beyond <= most ||
+        2 * beyond > poses_.size()) {
+      continue;
+    }
+    most = beyond;
+    outward = side;
+  }
+  if (most == 0) return absl::NotFoundError("the drive leaves the town nowhere and returns");
+  const auto stays = [&](const UpdateTile& tile) {
+    const Bounds bounds = ComputeBounds(*tile.cloud_map);
+    return outward.dot(0.5 * (bounds.min + bounds.max).head<2>()) < border_m;
+  };
+  const auto removed = std::stable_partition(tiles_.begin(), tiles_.end(), stays);
+  removed_.assign(removed, tiles_.end());
+  tiles_.erase(removed, tiles_.end());
   return absl::OkStatus();
 }
 
@@ -186,6 +183,7 @@ std::vector<AgedTown::SeenScan> AgedTown::Scan(uint64_t pass) const {
     const sim::RayCaster caster(world.scene, traffic.At(poses_[i].stamp_s, truth.translation));
     scans[i].cloud = lidar.Scan(caster, truth, i);
     const Eigen::Vector3d turn = drift_->RotationAt(truth.translation);
+    scans[i].world_T_base = truth;
     scans[i].map_T_base.translation = truth.translation + drift_->DisplacementAt(truth.translation);
     scans[i].map_T_base.rotation =
         (Eigen::AngleAxisd(turn.norm(), turn.norm() > 0.0 ? Eigen::Vector3d(turn.normalized())
@@ -213,6 +211,16 @@ std::vector<AlignResult> AgedTown::Align(const std::vector<SeenScan>& scans,
   return engine_.Align(jobs);
 }
 
+double AgedTown::MedianError(const std::vector<SeenScan>& scans,
+                             const std::shared_ptr<const ResidentMap>& map) const {
+  std::vector<double> errors;
+  const std::vector<AlignResult> results = Align(scans, map, options_.seed + 77);
+  for (size_t i = 0; i < scans.size(); ++i) {
+    errors.push_back(TranslationDistance(results[i].map_T_base, scans[i].map_T_base));
+  }
+  return Quantile(errors, 0.5);
+}
+
 absl::Status AgedTown::Drive() {
   const size_t pass = pass_start_ns_.size();
   pass_start_ns_.push_back(static_cast<int64_t>(3600e9 * options_.hours_between_passes) *
@@ -223,13 +231,27 @@ absl::Status AgedTown::Drive() {
   const Pose wrong_mount = {
       {0.2, 0.0, 0.0},
       Eigen::Quaterniond(Eigen::AngleAxisd(M_PI / 180.0, Eigen::Vector3d::UnitZ()))};
+  std::vector<sim::DrivePose> driven = poses_;
+  for (size_t i = 0; i < seen.size(); ++i) driven[i].world_T_sensor = seen[i].world_T_base;
+  sim::OdometryOptions odometry_options;
+  odometry_options.seed = options_.seed + pass;
+  const std::vector<Pose> odometry = sim::OdometryOf(driven, odometry_options);
+  std::optional<Pose> last;
   for (size_t i = 0; i < seen.size(); ++i) {
-    if (!results[i].status.ok() || voxloc::Judge(results[i], profile_) != Acceptance::kAccepted) {
-      continue;
-    }
+    const bool accepted =
+        results[i].status.ok() && voxloc::Judge(results[i], profile_) == Acceptance::kAccepted;
     UpdateScan scan;
     scan.pass = pass;
-    scan.map_T_base = results[i].map_T_base;
+    if (options_.removed_edge_m == 0.0) {
+      if (!accepted) continue;
+      scan.map_T_base = results[i].map_T_base;
+    } else {
+      const bool carried = accepted && results[i].after.matched_ratio() >= kMinCarried;
+      if (!carried && !last.has_value()) continue;
+      scan.map_T_base =
+          carried ? results[i].map_T_base : *last * (odometry[i - 1].Inverse() * odometry[i]);
+      last = scan.map_T_base;
+    }
     if (random.Uniform(0.0, 1.0) < options_.wrong_poses) {
       const double heading = random.Uniform(-M_PI, M_PI);
       scan.map_T_base.translation +=
@@ -239,6 +261,7 @@ absl::Status AgedTown::Drive() {
     scan.points_base =
         std::make_shared<const PointCloud>(ThinForUpdate(seen[i].cloud, Eigen::Vector3d::Zero()));
     scans_.push_back(std::move(scan));
+    truth_.push_back(seen[i].map_T_base);
   }
   return absl::OkStatus();
 }
@@ -257,9 +280,7 @@ absl::StatusOr<AgedTown::Quality> AgedTown::Judge(const UpdateProposal& proposal
   std::vector<UpdateTile> tiles = tiles_;
   const NearScene lasting(*lasting_);
   const NearScene aged(*aged_);
-  const auto undrifted = [&](const Eigen::Vector3d& point) -> Eigen::Vector3d {
-    return point - drift_->DisplacementAt(point);
-  };
+  const auto undrifted = [&](const Eigen::Vector3d& point) { return Undrifted(point); };
   const auto is_raised = [&](const Eigen::Vector3d& point) {
     return point.z() > lasting_->ground().Height(point.x(), point.y()) + 2.5;
   };
@@ -319,8 +340,15 @@ absl::StatusOr<AgedTown::Quality> AgedTown::Judge(const UpdateProposal& proposal
   quality.ghosts_left =
       static_cast<double>(left) / std::max<double>(1.0, static_cast<double>(quality.ghosts));
 
-  const uint64_t fresh_pass = 10'000;
-  const std::vector<SeenScan> seen = Scan(fresh_pass);
+  for (const size_t tile : changed) {
+    for (size_t other = 0; other < tiles.size(); ++other) {
+      if (changed.count(other) > 0) continue;
+      Append(SeamOffsets(*tiles[tile].cloud_map, *tiles[other].cloud_map), quality.seams_m);
+      Append(SeamOffsets(*tiles_[tile].cloud_map, *tiles_[other].cloud_map), quality.old_seams_m);
+    }
+  }
+
+  const std::vector<SeenScan> seen = Scan(kFreshPass);
   size_t recalled = 0;
   for (const SeenScan& scan : seen) {
     for (size_t i = 0; i < scan.cloud.size(); i += 7) {
@@ -352,17 +380,9 @@ absl::StatusOr<AgedTown::Quality> AgedTown::Judge(const UpdateProposal& proposal
   VOXLOC_ASSIGN_OR_RETURN(const auto fresh_tiles, SampleTiles(now, options_.seed + 777));
   VOXLOC_ASSIGN_OR_RETURN(const auto fresh_map, Compose(fresh_tiles));
   VOXLOC_ASSIGN_OR_RETURN(const auto new_map, Compose(tiles));
-  const auto median_error = [&](const std::shared_ptr<const ResidentMap>& map) {
-    std::vector<double> errors;
-    const std::vector<AlignResult> results = Align(near, map, options_.seed + 77);
-    for (size_t i = 0; i < near.size(); ++i) {
-      errors.push_back(TranslationDistance(results[i].map_T_base, near[i].map_T_base));
-    }
-    return Quantile(errors, 0.5);
-  };
-  quality.error_old_m = median_error(map_);
-  quality.error_new_m = median_error(new_map);
-  quality.error_fresh_m = median_error(fresh_map);
+  quality.error_old_m = MedianError(near, map_);
+  quality.error_new_m = MedianError(near, new_map);
+  quality.error_fresh_m = MedianError(near, fresh_map);
   return quality;
 }
 

@@ -18,6 +18,7 @@
 #include "clients/sim/world.h"
 #include "core/engine/engine.h"
 #include "core/engine/profile.h"
+#include "core/map_update/map_extension.h"
 #include "core/map_update/map_proposal.h"
 
 namespace voxloc {
@@ -44,11 +45,16 @@ struct AgedTownOptions {
   // every fifth pass is one of a vehicle whose mount is wrong, by 0.2 m and 1 degree.
   double wrong_poses = 0.0;
   bool wrong_mount = false;
+  // Tiles so far from one of the town's edges are not in the map: of the edge where most of the
+  // drive is beyond, up to half of it, of those from which the drive returns. Scans that the map
+  // does not carry have poses by odometry (sim::OdometryOptions).
+  double removed_edge_m = 0.0;
 };
 
 class AgedTown {
  public:
-  // The maps are of this engine, for this profile; both must outlive the town.
+  // The maps are of this engine, for this profile; both must outlive the town. NotFound: there is
+  // no edge to remove.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<AgedTown>> Make(
       Engine& engine, const Profile& profile, const AgedTownOptions& options);
 
@@ -75,6 +81,9 @@ class AgedTown {
     size_t ghosts = 0;
     double ghosts_left = 0.0;
     // Median errors of the scans of a fresh pass in and near the changed tiles, m.
+    // SeamOffsets of changed tiles with unchanged ones, now and before.
+    std::vector<double> seams_m;
+    std::vector<double> old_seams_m;
     size_t scans = 0;
     double error_old_m = 0.0;
     double error_new_m = 0.0;
@@ -82,10 +91,37 @@ class AgedTown {
   };
   [[nodiscard]] absl::StatusOr<Quality> Judge(const UpdateProposal& proposal);
 
+  struct WayError {
+    double way_m = 0.0;
+    double error_m = 0.0;
+  };
+  struct ExtensionQuality {
+    std::vector<WayError> placed;  // scans
+    size_t new_points = 0;
+    // As of Quality.
+    double median_m = 0.0;
+    double p95_m = 0.0;
+    double transient = 0.0;
+    // Of the points of a fresh pass's scans beyond the map, up to 15 m from the sensor, on surfaces
+    // that stay, in new tiles: the share with a new point within 0.3 m.
+    size_t seen = 0;
+    double recalled = 0.0;
+    // SeamOffsets of new tiles with the map's; and of the tiles that were removed, for comparison.
+    std::vector<double> seams_m;
+    std::vector<double> removed_seams_m;
+    // Median errors of these scans with the new tiles, and with the tiles that were removed, m.
+    size_t scans = 0;
+    double error_new_m = 0.0;
+    double error_fresh_m = 0.0;
+  };
+  [[nodiscard]] absl::StatusOr<ExtensionQuality> JudgeExtension(const ExtensionProposal& proposal);
+
  private:
+  static constexpr uint64_t kFreshPass = 10'000;  // to judge by
   struct SeenScan {
     PointCloud cloud;
     Pose map_T_base;  // true, in the drifted map
+    Pose world_T_base;
   };
   using Residents = std::vector<std::shared_ptr<const ResidentTile>>;
 
@@ -93,15 +129,21 @@ class AgedTown {
       : engine_(engine), profile_(profile), options_(options) {}
 
   [[nodiscard]] absl::Status Build();
+  [[nodiscard]] absl::Status RemoveEdge();
   [[nodiscard]] absl::StatusOr<std::vector<UpdateTile>> SampleTiles(const sim::World& world,
                                                                     uint64_t seed) const;
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       const std::vector<UpdateTile>& tiles) const;
+  [[nodiscard]] Eigen::Vector3d Undrifted(const Eigen::Vector3d& point_map) const {
+    return point_map - drift_->DisplacementAt(point_map);
+  }
   // A pass with cars of its own; scans in parallel.
   [[nodiscard]] std::vector<SeenScan> Scan(uint64_t pass) const;
   [[nodiscard]] std::vector<AlignResult> Align(const std::vector<SeenScan>& scans,
                                                const std::shared_ptr<const ResidentMap>& map,
                                                uint64_t seed) const;
+  [[nodiscard]] double MedianError(const std::vector<SeenScan>& scans,
+                                   const std::shared_ptr<const ResidentMap>& map) const;
 
   Engine& engine_;
   const Profile& profile_;
@@ -113,8 +155,10 @@ class AgedTown {
   sim::MapAgeCounts age_;
   std::vector<sim::DrivePose> poses_;
   std::vector<UpdateTile> tiles_;
+  std::vector<UpdateTile> removed_;  // of the edge
   std::shared_ptr<const ResidentMap> map_;
   std::vector<UpdateScan> scans_;
+  std::vector<Pose> truth_;  // of them, in the drifted map
   std::vector<int64_t> pass_start_ns_;
 };
 

@@ -9,10 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/server_flags.h"
+#include "clients/cli/map/fleet_extension.h"
 #include "clients/cli/map/fleet_proposal.h"
 #include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_tiles.h"
@@ -35,52 +37,89 @@ struct MapProposeFlags {
   std::string directory;
   ChangeRule rule;
   double min_hours = ChangeRule{}.min_span_s / 3600.0;
+  bool extend = false;
+  ExtensionOptions extension;
   size_t threads = 0;
 };
 
-std::string ProposalText(const FleetProposal& proposal, const RecordedDrives& drives) {
+// What goes into the map, of changed or of new tiles, and the evidence for it.
+struct ProposedTiles {
+  std::map<std::string, std::shared_ptr<const PointCloud>> clouds;
+  std::set<size_t> drives;  // that show them
+  Json evidence;
   std::string text;
-  if (!proposal.tiles.empty()) {
-    TextTable table(
-        "tile|>points added|>removed|>drives|>held-out scans|>score before|>score after");
-    for (const TileEvidence& evidence : proposal.tiles) {
-      const TileProposal& tile = evidence.proposal;
-      table.AddRow({evidence.tile, GroupDigits(tile.points_added), GroupDigits(tile.points_removed),
-                    absl::StrCat(CountPasses(tile.passes)), absl::StrCat(tile.held_out.scans),
-                    absl::StrFormat("%.3f", tile.held_out.before),
-                    absl::StrFormat("%.3f", tile.held_out.after)});
-    }
-    text = table.Text();
+};
+
+template <typename Evidence>
+void AddTiles(const std::vector<Evidence>& tiles, ProposedTiles& proposed) {
+  for (const Evidence& tile : tiles) {
+    proposed.clouds[tile.tile] = std::make_shared<const PointCloud>(tile.proposal.cloud_map);
+    proposed.drives.insert(tile.drives.begin(), tile.drives.end());
   }
-  for (const size_t drive : proposal.disagreeing_drives) {
-    absl::StrAppend(&text, "the drive ", drives.drives[drive].name,
-                    " disagrees with the others and was left out\n");
-  }
-  return text;
 }
 
-// What the history of the map says of the evidence.
-std::string StagedComment(const FleetProposal& proposal, const RecordedDrives& drives) {
-  std::set<size_t> showing;
-  std::set<std::string> vehicles;
-  for (const TileEvidence& tile : proposal.tiles) showing.merge(tile.DrivesThatShowIt());
-  for (const size_t drive : showing) vehicles.insert(drives.drives[drive].vehicle);
-  return absl::StrCat(kProposalComment, ": tiles ", proposal.tiles.size(), ", drives ",
-                      showing.size(), ", vehicles ", vehicles.size());
+absl::StatusOr<ProposedTiles> ProposeChanges(Engine& engine, const MapTiles& map,
+                                             const RecordedDrives& drives, const ChangeRule& rule) {
+  VOXLOC_ASSIGN_OR_RETURN(const FleetProposal proposal,
+                          ProposeForFleet(engine, PreciseProfile(), map, drives, rule));
+  ProposedTiles proposed;
+  AddTiles(proposal.tiles, proposed);
+  proposed.evidence = EvidenceJson(map, drives, rule, proposal);
+  proposed.text =
+      absl::StrFormat("%d of %d tiles are proposed anew", proposal.tiles.size(), map.tiles.size());
+  if (proposal.tiles.empty()) return proposed;
+  TextTable table("tile|>points added|>removed|>drives|>held-out scans|>score before|>score after");
+  for (const TileEvidence& evidence : proposal.tiles) {
+    const TileProposal& tile = evidence.proposal;
+    table.AddRow({evidence.tile, GroupDigits(tile.points_added), GroupDigits(tile.points_removed),
+                  absl::StrCat(evidence.drives.size()), absl::StrCat(tile.held_out.scans),
+                  absl::StrFormat("%.3f", tile.held_out.before),
+                  absl::StrFormat("%.3f", tile.held_out.after)});
+  }
+  absl::StrAppend(&proposed.text, "\n", table.Text());
+  return proposed;
+}
+
+absl::StatusOr<ProposedTiles> ProposeExtension(Engine& engine, const MapTiles& map,
+                                               const RecordedDrives& drives, const ChangeRule& rule,
+                                               const ExtensionOptions& options) {
+  VOXLOC_ASSIGN_OR_RETURN(const FleetExtension extension,
+                          ExtendForFleet(engine, PreciseProfile(), map, drives, rule, options));
+  ProposedTiles proposed;
+  AddTiles(extension.tiles, proposed);
+  proposed.evidence = ExtensionJson(map, drives, rule, extension);
+  proposed.text =
+      absl::StrFormat("%d new tiles are proposed beyond the map", extension.tiles.size());
+  if (extension.tiles.empty()) return proposed;
+  TextTable table("new tile|>points|>drives|>way, m|>held-out scans|>agreeing");
+  for (const NewTileEvidence& evidence : extension.tiles) {
+    const NewTile& tile = evidence.proposal;
+    table.AddRow({evidence.tile, GroupDigits(tile.cloud_map.size()),
+                  absl::StrCat(evidence.drives.size()), absl::StrFormat("%.0f", tile.way_m),
+                  absl::StrCat(tile.held_out), absl::StrCat(tile.held_out_agreeing)});
+  }
+  absl::StrAppend(&proposed.text, "\n", table.Text());
+  return proposed;
 }
 
 absl::StatusOr<client::UploadResult> StageTiles(const MapProposeFlags& options, const MapTiles& map,
-                                                const FleetProposal& proposal,
+                                                const ProposedTiles& proposed,
                                                 const RecordedDrives& drives) {
   v1::BeginUpdate begin;
   begin.set_map(map.manifest.map);
   CommitFlags commit = options.commit;
-  if (commit.comment == kProposalComment) commit.comment = StagedComment(proposal, drives);
+  if (commit.comment == kProposalComment) {
+    // What the history of the map says of the evidence.
+    std::set<std::string> vehicles;
+    for (const size_t drive : proposed.drives) vehicles.insert(drives.drives[drive].vehicle);
+    absl::StrAppend(&commit.comment, ": ", options.extend ? "new tiles " : "tiles ",
+                    proposed.clouds.size(), ", drives ", proposed.drives.size(), ", vehicles ",
+                    vehicles.size());
+  }
   if (commit.base_revision == 0) commit.base_revision = map.manifest.revision;
   std::vector<client::UploadTile> tiles;
-  for (const TileEvidence& evidence : proposal.tiles) {
-    const PointCloud& cloud = evidence.proposal.cloud_map;
-    tiles.push_back({evidence.tile, [&cloud] { return cloud; }, std::nullopt});
+  for (const auto& [id, cloud] : proposed.clouds) {
+    tiles.push_back({id, [tile = cloud] { return *tile; }, std::nullopt});
   }
   return UploadWithProgress(options.server, commit, std::move(begin), std::move(tiles));
 }
@@ -96,20 +135,27 @@ absl::StatusOr<ExitCode> ProposeMap(const MapProposeFlags& options) {
   rule.min_span_s = 3600.0 * options.min_hours;
   const std::unique_ptr<Engine> engine = MakeCpuEngine({options.threads});
   const Stopwatch watch;
-  VOXLOC_ASSIGN_OR_RETURN(const FleetProposal proposal,
-                          ProposeForFleet(*engine, PreciseProfile(), map, drives, rule));
-  Json json = EvidenceJson(map, drives, rule, proposal);
-  const size_t old_tiles = map.tiles.size();
-  std::string text =
-      absl::StrFormat("%s: %d of %d tiles are proposed anew, by %s scans of %d drives, %.1f s\n%s",
-                      map.text, proposal.tiles.size(), old_tiles, GroupDigits(drives.scans.size()),
-                      drives.drives.size(), watch.seconds(), ProposalText(proposal, drives));
-  if (proposal.tiles.empty()) return Report(options.server.json, text, json);
-  std::map<std::string, const PointCloud*> changed;
-  for (const TileEvidence& tile : proposal.tiles) changed[tile.tile] = &tile.proposal.cloud_map;
+  VOXLOC_ASSIGN_OR_RETURN(const ProposedTiles proposed,
+                          options.extend
+                              ? ProposeExtension(*engine, map, drives, rule, options.extension)
+                              : ProposeChanges(*engine, map, drives, rule));
+  std::string text = absl::StrFormat(
+      "%s, by %s scans of %d drives in %.1f s: %s\n", map.text, GroupDigits(drives.scans.size()),
+      drives.drives.size(), watch.seconds(), absl::StripTrailingAsciiWhitespace(proposed.text));
+  Json json = proposed.evidence;
+  for (const size_t drive : json["disagreeing_drives"].get<std::vector<size_t>>()) {
+    absl::StrAppend(&text, "the drive ", drives.drives[drive].name,
+                    " disagrees with the others and was left out\n");
+  }
+  if (proposed.clouds.empty()) return Report(options.server.json, text, json);
+  std::set<std::string> old;
   for (MapTile& tile : map.tiles) {
-    const auto found = changed.find(tile.id);
-    if (found != changed.end()) tile.cloud_map = std::make_shared<PointCloud>(*found->second);
+    old.insert(tile.id);
+    const auto found = proposed.clouds.find(tile.id);
+    if (found != proposed.clouds.end()) tile.cloud_map = found->second;
+  }
+  for (const auto& [id, cloud] : proposed.clouds) {
+    if (old.count(id) == 0) map.tiles.push_back({id, cloud});
   }
   VOXLOC_TRY(WriteMapTiles(options.directory, map));
   VOXLOC_TRY(WriteJson(absl::StrCat(options.directory, "/evidence.json"), json));
@@ -117,7 +163,7 @@ absl::StatusOr<ExitCode> ProposeMap(const MapProposeFlags& options) {
   json["directory"] = options.directory;
   if (options.commit.stages()) {
     VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
-                            StageTiles(options, map, proposal, drives));
+                            StageTiles(options, map, proposed, drives));
     absl::StrAppend(&text, UploadNotes(result, /*staged=*/true, 0));
     json["upload"] = UploadJson(result);
   }
@@ -135,6 +181,10 @@ map, and surfaces that all drives see join it. What moves or parks is left as it
 aligned with the map again; scans and drives whose poses disagree are left out. Nothing is put in
 use: --stage or --canary upload the tiles as a staged revision.
 
+With --extend, new tiles beyond the edge of the map are proposed instead, where drives leave it and
+several agree, up to 40 m of way from where the map carries their scans. Poses beyond the map are
+those of the odometry, which go on from the last ones in it.
+
 MAP is a cloud file, a directory of clouds (an Autoware map, or one of voxloc map export), a map of
 the server, or MAP@REVISION. DRIVES is a JSON list of drives, with paths relative to it:
   [{"vehicle": "bus-7", "scans": "monday/scans", "poses": "monday/poses.txt",
@@ -149,6 +199,7 @@ not written where nothing is proposed.
 Examples:
   voxloc map propose town drives.json proposal
   voxloc map propose --canary bus-7 town drives.json proposal
+  voxloc map propose --extend --stage town drives.json extension
   voxloc map propose town/map drives.json proposal && voxloc map diff town/map proposal --html changed.html)");
   options->server.timeout_s = 120.0;
   options->commit.comment = kProposalComment;
@@ -158,6 +209,12 @@ Examples:
   AddDefaulted(command, "--min-hours", options->min_hours, "H",
                "and that lie at least H hours apart, the first from the last")
       ->check(CLI::Range(0.0, 1e5));
+  CLI::Option* extend = command->add_flag(
+      "--extend", options->extend, "Propose new tiles beyond the edge of the map, and no changes");
+  AddDefaulted(command, "--tile-size", options->extension.tile_size_m, "M",
+               "Edge of new tiles, metres, 5 to 1000")
+      ->check(CLI::Range(5.0, 1000.0))
+      ->needs(extend);
   AddDefaulted(command, "--threads", options->threads, "N",
                "Compute with N threads; 0: one for each processor")
       ->check(CLI::Range(0, 1024));

@@ -22,10 +22,8 @@ namespace voxloc::cli {
 
 struct TileEvidence {
   std::string tile;
-  TileProposal proposal;       // its passes are bits of `drives`
-  std::vector<size_t> drives;  // of the part that the tile lies in
-
-  [[nodiscard]] std::set<size_t> DrivesThatShowIt() const;
+  TileProposal proposal;
+  std::set<size_t> drives;  // that show it
 };
 
 struct FleetProposal {
@@ -47,6 +45,13 @@ struct FleetProposal {
 // evidence.json.
 [[nodiscard]] Json EvidenceJson(const MapTiles& map, const RecordedDrives& drives,
                                 const ChangeRule& rule, const FleetProposal& proposal);
+
+// What evidence.json says of any proposal, and of the drives that show one of its tiles.
+[[nodiscard]] Json CommonEvidenceJson(const MapTiles& map, const RecordedDrives& drives,
+                                      const ChangeRule& rule, const ScanCounts& counts,
+                                      const std::vector<size_t>& disagreeing_drives);
+[[nodiscard]] Json ShowingJson(const RecordedDrives& drives, const std::set<size_t>& showing,
+                               PassMask passes, const PassDirections& directions);
 
 }  // namespace voxloc::cli
 

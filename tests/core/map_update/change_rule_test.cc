@@ -200,5 +200,12 @@ TEST(ChangeRuleTest, NamesThePassThatDisagreesWithTheOthers) {
   EXPECT_EQ(FindDisagreeing(WallVotes(3, 2), 3), 0U);
 }
 
+TEST(CoverDirectionsTest, WantsBothWherePassesGoBothWays) {
+  EXPECT_TRUE(CoverDirections(0b0011, {0b0101, 0b1010}));
+  EXPECT_FALSE(CoverDirections(0b0101, {0b0101, 0b1010}));
+  EXPECT_FALSE(CoverDirections(0b1010, {0b0101, 0b1010}));
+  EXPECT_TRUE(CoverDirections(0b0101, {0b1101, 0}));
+}
+
 }  // namespace
 }  // namespace voxloc

@@ -66,6 +66,10 @@ TEST_P(MapProposalTest, AddsWhatIsNewWhereItIsAndNothingThatParks) {
   EXPECT_EQ(proposal.dropped_passes, 0U);
   for (const TileProposal& tile : proposal.tiles) {
     EXPECT_GE(tile.held_out.after, tile.held_out.before);
+    // Every second pass goes the other way.
+    EXPECT_EQ(tile.directions.one & ~PassMask{0b010101}, 0U);
+    EXPECT_EQ(tile.directions.other & ~PassMask{0b101010}, 0U);
+    EXPECT_GE(CountPasses(tile.directions.one | tile.directions.other), 5U);
     EXPECT_EQ(tile.cloud_map.size() + tile.points_removed,
               town_->tiles()[tile.tile].cloud_map->size() + tile.points_added);
   }

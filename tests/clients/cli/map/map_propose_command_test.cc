@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -187,6 +188,78 @@ TEST_F(MapProposeCommand, StagesTheNewTilesOnTheRevisionThatTheyWereMadeFrom) {
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->revision, 1U);
   EXPECT_EQ(manifest->tiles.size(), 2U);
+}
+
+// A lane between houses leads east out of the yard's map and is driven to its end and back.
+TEST_F(MapProposeCommand, ExtendsTheMapWhereDrivesLeaveIt) {
+  const std::vector<sim::Solid> lane = {
+      Box({-30, -15, -1}, {70, 15, 0}), Box({-30, 6, 0}, {-8, 12, 6}),
+      Box({-6, 7, 0}, {10, 12, 7}),     Box({12, 6.5, 0}, {30, 12, 5}),
+      Box({33, 6, 0}, {44, 12, 8}),     Box({46, 7, 0}, {70, 12, 6}),
+      Box({-30, -12, 0}, {-3, -6, 6}),  Box({0, -12, 0}, {17, -7, 6}),
+      Box({20, -12, 0}, {38, -6, 7}),   Box({41, -12, 0}, {70, -7, 5})};
+  PointCloud west;
+  const PointCloud whole = Sample(lane);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (whole.x[i] < 20.0F) west.PushBack(whole.x[i], whole.y[i], whole.z[i]);
+  }
+  EXPECT_TRUE(WritePcd(scratch_.Path("west/x0_y0.pcd"), west).ok());
+  const sim::Scene scene(sim::Ground(1.0), lane);
+  const sim::RayCaster caster(scene);
+  json drives = json::array();
+  for (size_t drive = 0; drive < kDrives; ++drive) {
+    sim::LidarOptions options;
+    options.seed = drive + 1;
+    options.rings = 32;
+    options.azimuth_steps = 720;
+    const sim::Lidar lidar(options);
+    const std::string folder = absl::StrCat("lane", drive);
+    std::string poses;
+    for (int i = 0; i < 16; ++i) {
+      Pose pose;
+      pose.translation = {2.5 * i - 8.0, 0.2 * static_cast<double>(drive) - 0.5, 2.0};
+      const auto number = static_cast<uint64_t>(i);
+      EXPECT_TRUE(WritePcd(scratch_.Path(absl::StrCat(folder, "/", i + 10, ".pcd")),
+                           lidar.Scan(caster, pose, number))
+                      .ok());
+      absl::StrAppend(&poses, "1 0 0 ", pose.translation.x(), " 0 1 0 ", pose.translation.y(),
+                      " 0 0 1 ", pose.translation.z(), "\n");
+    }
+    drives.push_back({{"vehicle", "bus"},
+                      {"scans", folder},
+                      {"poses", scratch_.Write(folder + ".txt", poses)},
+                      {"start_s", 7200.0 * static_cast<double>(drive)}});
+  }
+  const std::string list = scratch_.Write("lane.json", drives.dump());
+  const std::string extension = scratch_.Path("extension");
+  ASSERT_TRUE(Run({scratch_.Path("west"), list, extension, "--extend"}).ok());
+  ASSERT_GE(result_["new_tiles"].size(), 2U);
+  EXPECT_FALSE(result_.contains("tiles"));
+  const auto manifest = ReadManifest(extension);
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  ASSERT_EQ(manifest->tiles.size(), 1 + result_["new_tiles"].size());
+  for (const ManifestTile& entry : manifest->tiles) {
+    const auto cloud = ReadManifestTile(extension, entry);
+    ASSERT_TRUE(cloud.ok()) << cloud.status();
+    if (entry.id == "x0_y0") {
+      EXPECT_EQ(cloud->size(), west.size());
+      continue;
+    }
+    for (size_t i = 0; i < cloud->size(); ++i) {
+      const Eigen::Vector3d point = cloud->Point(i);
+      EXPECT_GT(point.x(), 19.7);
+      double nearest = 1.0;
+      for (const sim::Solid& solid : lane) {
+        const Eigen::Vector3d q = (point - solid.center).cwiseAbs() - solid.half_extent;
+        nearest = std::min(nearest, std::abs(q.cwiseMax(0.0).norm() + std::min(q.maxCoeff(), 0.0)));
+      }
+      EXPECT_LT(nearest, 0.2);
+    }
+  }
+  for (const json& tile : result_["new_tiles"]) {
+    EXPECT_EQ(tile["drives"].size(), kDrives);
+    EXPECT_EQ(tile["drives_by_direction"], json({kDrives, 0}));
+  }
 }
 
 TEST_F(MapProposeCommand, StagesMapsOfTheServerOnly) {
