@@ -12,10 +12,9 @@
 // 3. The passes vote on cubes of 0.1 m beyond the map as for changed tiles (map_proposal.h). The
 //    scans are aligned and refined with the map and what was decided, and the passes vote again.
 // 4. A new tile has a choice of the scans' points in the new cubes, at the map's density. Scans
-// that
-//    were held out are aligned with the map and the new tiles; tiles near which less than half of
-//    them come to where they were placed are left out, and tiles that passes in one direction only
-//    show, where passes go in both.
+//    that were held out are aligned with the map and the new tiles; tiles near which less than half
+//    of them come to where they were placed are left out, and tiles that passes in one direction
+//    only show, where passes go in both.
 //
 // A pure function of its request, on the engine's threads. Memory: that of the scans and of the
 // engine's maps, and CubeVotes for the new tiles.
