@@ -142,8 +142,11 @@ class MapEvaluator : public PoseEvaluator {
   size_t stage_ = 0;
 };
 
-absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const Stage> stages) {
-  const CpuMap* const cpu_map = FindOwnPart<CpuMap>(map, [](const CpuMap&) { return true; });
+absl::StatusOr<const CpuMap*> CheckMap(const Engine& engine, const ResidentMap* map,
+                                       absl::Span<const Stage> stages) {
+  const CpuMap* const cpu_map = FindOwnPart<CpuMap>(map, [&engine, map](const CpuMap& part) {
+    return &part == map || &part.engine() == &engine;
+  });
   if (cpu_map == nullptr) {
     return absl::FailedPreconditionError("the map does not belong to the CPU engine");
   }
@@ -230,7 +233,8 @@ class CpuEngine : public Engine {
       cpu_tiles.push_back(std::move(cpu_tile));
     }
     return std::make_shared<const CpuMap>(
-        std::move(cpu_tiles), std::vector<CellStatistics>(statistics.begin(), statistics.end()),
+        *this, std::move(cpu_tiles),
+        std::vector<CellStatistics>(statistics.begin(), statistics.end()),
         dynamic_cast<const CpuMap*>(previous), &pool_);
   }
 
@@ -264,8 +268,9 @@ class CpuEngine : public Engine {
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     VOXLOC_TRY(CheckPoses(request.map_T_base));
-    VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map,
-                            CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1)));
+    VOXLOC_ASSIGN_OR_RETURN(
+        const CpuMap* const map,
+        CheckMap(*this, request.map.get(), absl::MakeConstSpan(&request.stage, 1)));
     const size_t poses = request.map_T_base.size();
     const size_t points = request.scan->size();
     ScoreResult result = MakeScoreResult(request);
@@ -312,7 +317,8 @@ class CpuEngine : public Engine {
   absl::Status TryAlign(const AlignJob& job, SpinTeam* team, AlignResult& result) {
     VOXLOC_TRY(CheckInputs(job));
     VOXLOC_TRY(ValidateProfile(job.profile));
-    VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map, CheckMap(job.map.get(), job.profile.stages));
+    VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map,
+                            CheckMap(*this, job.map.get(), job.profile.stages));
     // If memory runs out it is destroyed instead of released, since its state is then unknown.
     std::unique_ptr<AlignWorkspace> workspace = workspaces_.Acquire();
     MapEvaluator on_map(*map, job, *workspace, team);

@@ -32,9 +32,9 @@ size_t CpuTile::MemoryBytes() const {
   return bytes;
 }
 
-CpuMap::CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
+CpuMap::CpuMap(const Engine& engine, std::vector<std::shared_ptr<const CpuTile>> tiles,
                std::vector<CellStatistics> statistics, const CpuMap* previous, ThreadPool* pool)
-    : tiles_(std::move(tiles)), statistics_(std::move(statistics)) {
+    : engine_(engine), tiles_(std::move(tiles)), statistics_(std::move(statistics)) {
   TileChange change;
   if (previous != nullptr) change = CompareTiles(PointersTo(previous->tiles_), PointersTo(tiles_));
   grids_.reserve(statistics_.size());

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/engine/cpu/gaussian_grid.h"
+#include "core/engine/engine.h"
 #include "core/map/cells.h"
 #include "core/map/tile_moments.h"
 #include "core/parallel/thread_pool.h"
@@ -40,8 +41,11 @@ class CpuTile : public ResidentTile {
 class CpuMap : public ResidentMap {
  public:
   // All tiles must have the lattices that the statistics name. `previous` and `pool` may be null.
-  CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles, std::vector<CellStatistics> statistics,
-         const CpuMap* previous, ThreadPool* pool);
+  CpuMap(const Engine& engine, std::vector<std::shared_ptr<const CpuTile>> tiles,
+         std::vector<CellStatistics> statistics, const CpuMap* previous, ThreadPool* pool);
+
+  // Which made it. Any CPU engine can use a map by itself, but of the parts of a map its own alone.
+  [[nodiscard]] const Engine& engine() const { return engine_; }
 
   // Null where the map was not composed with these statistics.
   [[nodiscard]] const GaussianGrid* Grid(const CellStatistics& statistics) const;
@@ -60,6 +64,7 @@ class CpuMap : public ResidentMap {
                                                                 size_t max_cells) const override;
 
  private:
+  const Engine& engine_;
   // The blocks of the grids refer to their lattices, and a successor compares its own with them.
   std::vector<std::shared_ptr<const CpuTile>> tiles_;
   std::vector<CellStatistics> statistics_;

@@ -10,13 +10,11 @@
 
 #include <atomic>
 #include <memory>
-#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/engine/cpu/cpu_engine.h"
-#include "core/status/try.h"
 #include "tests/core/engine/replica/replicated_scene.h"
 
 namespace voxloc {
@@ -24,36 +22,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// Takes maps of its own only, as an engine of another kind than the GPUs does.
-class SpareEngine : public FaultyEngine {
- public:
-  explicit SpareEngine(std::shared_ptr<Faults> faults) : FaultyEngine(std::move(faults), "spare") {}
-
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    auto map = FaultyEngine::DoCompose(tiles, statistics, previous);
-    if (map.ok()) own_.insert(*map);
-    return map;
-  }
-  absl::Status DoAlign(absl::Span<const AlignJob> jobs, absl::Span<AlignResult> results) override {
-    for (const AlignJob& job : jobs) VOXLOC_TRY(CheckOwn(job.map));
-    return FaultyEngine::DoAlign(jobs, results);
-  }
-  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
-    VOXLOC_TRY(CheckOwn(request.map));
-    return FaultyEngine::DoScore(request);
-  }
-
- private:
-  [[nodiscard]] absl::Status CheckOwn(const std::shared_ptr<const ResidentMap>& map) const {
-    return own_.count(map) > 0 ? absl::OkStatus()
-                               : absl::FailedPreconditionError("a map of another engine");
-  }
-
-  std::set<std::shared_ptr<const ResidentMap>> own_;
-};
 
 class FailoverEngineTest : public ::testing::Test {
  protected:
@@ -63,7 +31,7 @@ class FailoverEngineTest : public ::testing::Test {
     std::vector<std::unique_ptr<Engine>> engines;
     engines.push_back(std::move(gpus.engine));
     last_faults_ = std::make_shared<Faults>();
-    engines.push_back(std::make_unique<SpareEngine>(last_faults_));
+    engines.push_back(std::make_unique<FaultyEngine>(last_faults_, "spare"));
     engine_ = std::make_unique<FailoverEngine>(std::move(engines));
   }
 
