@@ -42,11 +42,12 @@ const pen = canvas.getContext("2d", { willReadFrequently: true });
 pen.drawImage(original, 0, 0);
 const pixels = pen.getImageData(0, 0, canvas.width, canvas.height).data;
 """
-# How many pixels of the copy have the colour `name` of the style sheet, to `tolerance` in each
-# channel, and the mean of their places.
+# How many pixels of the copy have a colour of the style sheet (or its channels, "31, 36, 48"), to a
+# tolerance in each channel, and the mean of their places.
 _OF_COLOUR = """
 const probe = document.createElement("canvas").getContext("2d");
-probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(%s).trim();
+const value = getComputedStyle(document.documentElement).getPropertyValue(%s).trim();
+probe.fillStyle = value.includes(",") && !value.includes("(") ? `rgb(${value})` : value;
 probe.fillRect(0, 0, 1, 1);
 const want = [...probe.getImageData(0, 0, 1, 1).data];
 let count = 0, x = 0, y = 0;
