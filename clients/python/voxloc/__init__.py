@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from voxloc.tile import Tile as Tile, tile_digest as tile_digest
     from voxloc.watch import MapWatch as MapWatch
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The module of each name; an empty one is the module of that name.
 _MODULES = {
