@@ -122,6 +122,8 @@ Runtime::Runtime(const EffectiveConfig& resolved, const HostResources& found, En
       engine_faults{*engine, maps, library, *residency, metrics},
       tile_fits(config.limits.max_tile_fits, metrics.fit_tiles),
       fit_sampler(tile_fits, FitSampler::Options{config.tile_fit}, metrics),
+      map_update(absl::StrCat("u", absl::Hex(started_unix_ns / 1'000'000)), tile_fits,
+                 config.map_update, metrics),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics, lifecycle),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
@@ -135,11 +137,13 @@ Runtime::Runtime(const EffectiveConfig& resolved, const HostResources& found, En
   maps.set_memory(MapMemoryOf(engine->name()));
   metrics.engine_fallback.Set(engine_note.empty() ? 0.0 : 1.0);
   captures.Configure(config);
+  map_update.Configure(config);
 }
 
 void Runtime::Reload(EffectiveConfig next) {
   const Limits limits = next.config.limits;
   captures.Configure(next.config);
+  map_update.Configure(next.config);
   live_config.Set(std::move(next));
   reply_bytes.set_limit(limits.max_reply_bytes);
   unopened_streams.set_limit(limits.max_unopened_streams);

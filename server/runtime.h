@@ -16,6 +16,7 @@
 #include "core/estimate/global_search/global_search.h"
 #include "core/parallel/thread_pool.h"
 #include "server/capture/capture_recorder.h"
+#include "server/capture/map_update_recorder.h"
 #include "server/config/config.h"
 #include "server/config/host_resources.h"
 #include "server/config/settings.h"
@@ -104,6 +105,7 @@ struct Runtime {
   const EngineFaults engine_faults;
   TileFits tile_fits;
   FitSampler fit_sampler;
+  MapUpdateRecorder map_update;  // keeps accepted scans
   GlobalSearch global_search;
   SessionRegistry sessions;
   Scheduler scheduler;

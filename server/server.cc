@@ -352,6 +352,7 @@ class RunningServer final : public Server {
     runtime_.scoring.Stop();
     runtime_.fit_sampler.Stop();
     runtime_.captures.Stop();
+    runtime_.map_update.Stop();
     runtime_.mapping.Stop();
     // Save what they have collected.
     if (const absl::Status status = runtime_.last_poses.Save(*runtime_.map_store); !status.ok()) {

@@ -154,11 +154,14 @@ void CheckConfig(const Config& config, ConfigErrors& errors) {
     errors.Add(ReadTlsMaterial(config.tls).status());
   }
   if (!config.access_file.empty()) errors.Add(ReadAccessFile(config.access_file).status());
-  if (config.capture.max_bytes > 0 && CaptureDirectory(config).empty()) {
-    errors.Add(absl::InvalidArgumentError(
-        "capture.max_bytes is over 0, and neither capture.directory nor data_dir is set; captures "
-        "need a folder"));
-  }
+  const auto check_folder = [&](const char* group, uint64_t max_bytes, const std::string& folder) {
+    if (max_bytes == 0 || !folder.empty()) return;
+    errors.Add(absl::InvalidArgumentError(absl::StrCat(group, ".max_bytes is over 0, and neither ",
+                                                       group, ".directory nor data_dir is set; ",
+                                                       "captures need a folder")));
+  };
+  check_folder("capture", config.capture.max_bytes, CaptureDirectory(config));
+  check_folder("map_update", config.map_update.max_bytes, MapUpdateDirectory(config));
   if (!config.otlp_endpoint.empty()) errors.Add(CheckOtlpEndpoint(config.otlp_endpoint));
 }
 

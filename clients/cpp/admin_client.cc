@@ -61,12 +61,10 @@ absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeo
 }
 
 absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
-                                                          const std::string& map,
+                                                          v1::ListCapturesRequest request,
                                                           size_t max_captures, double timeout_s) {
   constexpr size_t kMaxPageSize = 1000;  // of the contract
   std::vector<v1::CaptureInfo> captures;
-  v1::ListCapturesRequest request;
-  request.set_map(map);
   do {
     const size_t wanted = max_captures == 0 ? kMaxPageSize : max_captures - captures.size();
     request.set_page_size(static_cast<uint32_t>(std::min(wanted, kMaxPageSize)));

@@ -43,12 +43,10 @@ namespace voxloc::client {
 // draining, is shutting down, or is already ending its streams.
 [[nodiscard]] absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeout_s);
 
-// The captured scans, newest first, page after page. `map` empty: any map. `max_captures`:
+// The captured scans of a map and for a purpose, newest first, page after page. `max_captures`:
 // upper limit of the number of captures; 0: none.
-[[nodiscard]] absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
-                                                                        const std::string& map,
-                                                                        size_t max_captures,
-                                                                        double timeout_s);
+[[nodiscard]] absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(
+    const Channel& channel, v1::ListCapturesRequest request, size_t max_captures, double timeout_s);
 
 // A captured scan with its result. NotFound: unknown id, or the capture was deleted.
 [[nodiscard]] absl::StatusOr<v1::Capture> GetCapture(const Channel& channel, const std::string& id,

@@ -51,6 +51,10 @@ struct ScanCounts {
   void Add(const ScanCounts& more);
 };
 
+// A drive gives a scan of each so many metres that it moves: scans from nearly the same place show
+// the same, and a vehicle that stands says nothing more.
+constexpr double kUpdateSpacingM = 1.0;
+
 // Points farther from the sensor are left out of scans, and tell nothing of the map.
 constexpr double kUpdateRangeM = 40.0;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The name and the priority of the calling thread.
+// The name, the priority and the processor time of the calling thread.
 
 #ifndef VOXLOC_CORE_PARALLEL_THIS_THREAD_H_
 #define VOXLOC_CORE_PARALLEL_THIS_THREAD_H_
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <string>
 
@@ -23,6 +24,13 @@ inline void SetThreadName(const std::string& name) {
 inline void LowerThreadPriority() {
   constexpr int kNiceness = 10;
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNiceness));
+}
+
+// Of this thread so far. Unlike elapsed time, it does not count what others took.
+inline double ThreadCpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace voxloc

@@ -2,17 +2,13 @@
 
 #include "server/capture/capture_recorder.h"
 
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
-#include "core/parallel/this_thread.h"
-#include "core/status/try.h"
+#include "server/capture/sensor_cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/scan.h"
-#include "server/observe/logging.h"
 #include "server/observe/version.h"
 
 namespace voxloc::server {
@@ -33,8 +29,6 @@ void TwistToProto(const Twist& twist, v1::Twist& proto) {
   VectorToProto(twist.angular_rad_s, *proto.mutable_angular());
 }
 
-// The place of the newest scan's sensor is kept as a mount without rotation: the points lie around
-// it, so that the mount brings them back.
 void JointCloudToProto(const AlignmentInputs& inputs, v1::AlignScanRequest& request) {
   v1::ScanSetup& setup = *request.mutable_setup();
   setup.clear_filter();
@@ -44,13 +38,12 @@ void JointCloudToProto(const AlignmentInputs& inputs, v1::AlignScanRequest& requ
         0.0);
   }
   v1::SensorCloud& cloud = *request.mutable_scan()->add_clouds();
-  EncodeCloud(*inputs.joint_base, *cloud.mutable_cloud());
-  // Any other origin may lose its last bit on the way to the sensor and back.
-  if (!inputs.joint_base->origin.isZero(0.0)) return;
-  VectorToProto(-inputs.sensor_position_base, *cloud.mutable_cloud()->mutable_origin());
-  Pose base_T_sensor;
-  base_T_sensor.translation = inputs.sensor_position_base;
-  ExactPoseToProto(base_T_sensor, *cloud.mutable_base_t_sensor());
+  if (inputs.joint_base->origin.isZero(0.0)) {
+    SensorCloudToProto(*inputs.joint_base, inputs.sensor_position_base, cloud);
+  } else {
+    // It may lose its last bit on the way to the sensor and back.
+    EncodeCloud(*inputs.joint_base, *cloud.mutable_cloud());
+  }
 }
 
 void InputsToProto(const AlignmentInputs& inputs, v1::AlignScanRequest& request) {
@@ -111,6 +104,7 @@ v1::Capture MakeCapture(CapturedScan captured, int64_t captured_unix_ns) {
   info.set_map(captured.source->map);
   info.set_map_revision(captured.result->map_revision());
   info.set_status(captured.result->status());
+  info.set_purpose(v1::CAPTURE_PURPOSE_BAD_SCAN);
   v1::AlignScanRequest& request = *capture.mutable_request();
   request.set_allocated_scan(captured.scan.release());
   request.mutable_scan()->clear_poses();  // the guess and the motion say what came of them
@@ -132,9 +126,6 @@ v1::Capture MakeCapture(CapturedScan captured, int64_t captured_unix_ns) {
 // Scans of the largest size that may wait for the disk.
 constexpr uint64_t kMaxQueuedScans = 4;
 
-// Between two looks for captures that are too old: a sixth of the smallest capture.max_age_s.
-constexpr absl::Duration kExpiryPeriod = absl::Seconds(10);
-
 uint64_t BitOf(v1::AlignmentStatus status) { return uint64_t{1} << static_cast<unsigned>(status); }
 
 uint64_t BitsOf(const std::vector<std::string>& statuses) {
@@ -145,10 +136,6 @@ uint64_t BitsOf(const std::vector<std::string>& statuses) {
     if (v1::AlignmentStatus_Parse("ALIGNMENT_STATUS_" + name, &status)) bits |= BitOf(status);
   }
   return bits;
-}
-
-CaptureStore::Limits StoreLimits(const Config& config) {
-  return {config.capture.max_bytes, config.limits.max_message_bytes, config.capture.max_age_s};
 }
 
 }  // namespace
@@ -175,54 +162,16 @@ std::unique_ptr<v1::AlignmentResult> ResultToCapture(v1::AlignmentResult& result
 
 CaptureRecorder::CaptureRecorder(std::string id_prefix, const Metrics& metrics,
                                  CaptureStore::Files files)
-    : id_prefix_(std::move(id_prefix)), metrics_(metrics), files_(std::move(files)) {}
-
-CaptureRecorder::~CaptureRecorder() { Stop(); }
+    : metrics_(metrics),
+      writer_("capture", std::move(id_prefix), metrics.captures, std::move(files)) {}
 
 void CaptureRecorder::Configure(const Config& config) {
   statuses_ = BitsOf(config.capture.statuses);
   rate_.Set(config.capture.max_per_second);
-  if (config.capture.max_bytes == 0) {
-    enabled_ = false;
-    return;
-  }
-  const absl::Status status = OpenStore(config);
-  if (!status.ok()) {
-    Log(LogLevel::kError, "captures_unusable",
-        {{"directory", CaptureDirectory(config)}, {"error", status.message()}});
-  }
-  const absl::MutexLock lock(&mutex_);
-  store_error_ = status;
-  max_waiting_bytes_ = kMaxQueuedScans * config.limits.max_message_bytes;
-  enabled_ = status.ok() && !stopping_;
-}
-
-absl::Status CaptureRecorder::OpenStore(const Config& config) {
-  std::shared_ptr<CaptureStore> store;
-  {
-    const absl::MutexLock lock(&mutex_);
-    store = store_;
-  }
-  if (store != nullptr) {
-    store->SetLimits(StoreLimits(config));
-    return absl::OkStatus();
-  }
-  const std::string directory = CaptureDirectory(config);
-  if (directory.empty()) {
-    return absl::FailedPreconditionError("neither capture.directory nor data_dir is set");
-  }
-  VOXLOC_ASSIGN_OR_RETURN(auto opened, CaptureStore::Open(directory, id_prefix_,
-                                                          StoreLimits(config), metrics_, files_));
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::thread([this] { Run(); });
-    } catch (const std::system_error& error) {
-      return absl::ResourceExhaustedError(absl::StrCat("no thread can be started: ", error.what()));
-    }
-  }
-  const absl::MutexLock lock(&mutex_);
-  store_ = std::move(opened);
-  return absl::OkStatus();
+  const uint64_t max_scan_bytes = config.limits.max_message_bytes;
+  writer_.Configure(CaptureDirectory(config),
+                    {config.capture.max_bytes, max_scan_bytes, config.capture.max_age_s},
+                    kMaxQueuedScans * max_scan_bytes);
 }
 
 bool CaptureRecorder::ShouldCapture(v1::AlignmentStatus status) {
@@ -237,65 +186,11 @@ void CaptureRecorder::Record(CapturedScan scan) {
     metrics_.captures_not_replayable.Increment();
     return;
   }
+  const std::string session = scan.source->session;
   const uint64_t bytes = scan.bytes();
-  const absl::MutexLock lock(&mutex_);
-  if (stopping_ || waiting_bytes_ + bytes > max_waiting_bytes_) {
-    metrics_.captures_queue_full.Increment();
-    return;
-  }
-  waiting_bytes_ += bytes;
-  waiting_.push_back(std::move(scan));
-}
-
-absl::StatusOr<std::shared_ptr<const CaptureStore>> CaptureRecorder::store() const {
-  const absl::MutexLock lock(&mutex_);
-  if (enabled() && store_ != nullptr) return store_;
-  return absl::FailedPreconditionError(
-      store_error_.ok() ? "the server captures no scans; capture.max_bytes switches it on"
-                        : "the folder of captures cannot be used; the server's log says why");
-}
-
-void CaptureRecorder::Stop() {
-  {
-    const absl::MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  if (thread_.joinable()) thread_.join();
-  enabled_ = false;
-}
-
-void CaptureRecorder::Run() {
-  SetThreadName("captures");
-  LowerThreadPriority();
-  const auto has_work = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || !waiting_.empty();
-  };
-  while (true) {
-    CapturedScan next;
-    std::shared_ptr<CaptureStore> store;
-    {
-      const absl::MutexLock lock(&mutex_);
-      mutex_.AwaitWithTimeout(absl::Condition(&has_work), kExpiryPeriod);
-      store = store_;
-      if (waiting_.empty()) {
-        if (stopping_) return;
-      } else {
-        next = std::move(waiting_.front());
-        waiting_.pop_front();
-        waiting_bytes_ -= next.bytes();
-      }
-    }
-    if (store == nullptr) continue;
-    store->DeleteExpired();
-    if (next.scan == nullptr) continue;
-    const std::string session = next.source->session;
-    const absl::Status status =
-        store->Add(MakeCapture(std::move(next), absl::GetCurrentTimeNanos()));
-    if (!status.ok()) {
-      LogRateLimited(LogLevel::kWarn, "capture_failed",
-                     {{"session", session}, {"error", status.message()}});
-    }
-  }
+  writer_.Post(session, bytes, [scan = std::move(scan)](CaptureStore& store) mutable {
+    return store.Add(MakeCapture(std::move(scan), absl::GetCurrentTimeNanos()));
+  });
 }
 
 }  // namespace voxloc::server

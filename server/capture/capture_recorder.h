@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CaptureRecorder: selects the scans to capture and writes them on a low-priority thread. Responses
-// never wait for it: if the queue is full, captures are dropped and counted. Thread-safe; Configure
-// and Stop from one thread at a time.
+// CaptureRecorder: keeps scans that went badly. Thread-safe; Configure and Stop from one thread at
+// a time.
 
 #ifndef VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
 #define VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
@@ -13,14 +12,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/cloud/point_cloud.h"
@@ -29,6 +25,7 @@
 #include "core/geometry/pose.h"
 #include "core/geometry/twist.h"
 #include "server/capture/capture_store.h"
+#include "server/capture/capture_writer.h"
 #include "server/config/config.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/seconds.h"
@@ -102,16 +99,12 @@ class CaptureRecorder {
   // Captures nothing until it is configured. `id_prefix`: see CaptureStore::Open. The metrics must
   // outlive it.
   CaptureRecorder(std::string id_prefix, const Metrics& metrics, CaptureStore::Files files = {});
-  CaptureRecorder(const CaptureRecorder&) = delete;
-  CaptureRecorder& operator=(const CaptureRecorder&) = delete;
-  ~CaptureRecorder();
 
-  // Puts capture.* into effect; the folder is the one that was opened first. A folder that cannot
-  // be used is logged, nothing is captured, and the next Configure tries again.
+  // Puts capture.* into effect (CaptureWriter::Configure).
   void Configure(const Config& config);
 
   // Whether scans are to keep what a capture needs until they are answered.
-  [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool enabled() const { return writer_.enabled(); }
 
   // Whether to capture a scan with this status. If true, it counts towards capture.max_per_second.
   [[nodiscard]] bool ShouldCapture(v1::AlignmentStatus status);
@@ -119,32 +112,17 @@ class CaptureRecorder {
   // Queues a scan for which ShouldCapture returned true. Never blocks.
   void Record(CapturedScan scan);
 
-  // FailedPrecondition: nothing is captured, or the folder cannot be used.
-  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CaptureStore>> store() const;
-
-  // Writes the queued captures. Nothing is captured afterwards.
-  void Stop();
+  // As of CaptureWriter.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CaptureStore>> store() const {
+    return writer_.store();
+  }
+  void Stop() { writer_.Stop(); }
 
  private:
-  void Run();
-  [[nodiscard]] absl::Status OpenStore(const Config& config);
-
-  const std::string id_prefix_;
   const Metrics& metrics_;
-  const CaptureStore::Files files_;
-
-  std::atomic<bool> enabled_{false};
   std::atomic<uint64_t> statuses_{0};  // a bit for each v1::AlignmentStatus
   CaptureRate rate_;
-
-  mutable absl::Mutex mutex_;
-  std::shared_ptr<CaptureStore> store_ ABSL_GUARDED_BY(mutex_);  // null: not opened
-  absl::Status store_error_ ABSL_GUARDED_BY(mutex_);             // why there is none
-  std::deque<CapturedScan> waiting_ ABSL_GUARDED_BY(mutex_);
-  uint64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t max_waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // Configure starts it
+  CaptureWriter writer_;
 };
 
 }  // namespace voxloc::server

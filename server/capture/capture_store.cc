@@ -149,7 +149,7 @@ absl::Status WriteCaptureFile(const std::string& path, absl::string_view bytes) 
 absl::StatusOr<std::unique_ptr<CaptureStore>> CaptureStore::Open(const std::string& directory,
                                                                  std::string id_prefix,
                                                                  const Limits& limits,
-                                                                 const Metrics& metrics,
+                                                                 const CaptureMetrics& metrics,
                                                                  Files files) {
   VOXLOC_ASSIGN_OR_RETURN(auto lock, DirectoryLock::Acquire(directory));
   auto store = absl::WrapUnique(new CaptureStore(directory, std::move(id_prefix), std::move(lock),
@@ -192,6 +192,7 @@ void CaptureStore::Index(v1::CaptureInfo info) {
   const absl::MutexLock lock(&mutex_);
   bytes_ += info.bytes();
   Key place(info.captured_at_ns(), info.id());
+  times_ns_.emplace(info.id(), info.captured_at_ns());
   captures_.emplace(std::move(place), std::move(info));
   UpdateMetrics();
 }
@@ -208,24 +209,24 @@ absl::Status CaptureStore::Add(v1::Capture capture) {
   capture.mutable_info()->set_id(id);
   const absl::StatusOr<std::string> bytes = EncodeCaptureFile(capture);
   if (!bytes.ok()) {
-    metrics_.captures_too_large.Increment();
+    metrics_.too_large.Increment();
     return bytes.status();
   }
   const uint64_t most = std::min(limits_.max_bytes, limits_.max_capture_bytes);
   if (bytes->size() > most) {
-    metrics_.captures_too_large.Increment();
+    metrics_.too_large.Increment();
     return absl::ResourceExhaustedError(absl::StrCat(
         "a capture must have at most ", most,
         " bytes, by capture.max_bytes and limits.max_message_bytes (got ", bytes->size(), ")"));
   }
   DeleteUntilFree(bytes->size(), 1);
   if (absl::Status status = files_.write(PathOf(id), *bytes); !status.ok()) {
-    metrics_.captures_failed.Increment();
+    metrics_.failed.Increment();
     return status;
   }
   capture.mutable_info()->set_bytes(bytes->size());
   Index(std::move(*capture.mutable_info()));
-  metrics_.captures_written.Increment();
+  metrics_.written.Increment();
   return absl::OkStatus();
 }
 
@@ -254,10 +255,11 @@ void CaptureStore::DeleteUntilFree(uint64_t bytes, size_t captures) {
       const bool fits = bytes_ + bytes <= limits_.max_bytes &&
                         captures_.size() + captures <= limits_.max_captures;
       if (!expired && fits) return;
-      (expired ? metrics_.captures_deleted_age : metrics_.captures_deleted_room).Increment();
+      (expired ? metrics_.deleted_age : metrics_.deleted_room).Increment();
       id = oldest->first.second;
       bytes_ -= oldest->second.bytes();
       captures_.erase(oldest);
+      times_ns_.erase(id);
       UpdateMetrics();
     }
     if (::unlink(PathOf(id).c_str()) != 0 && errno != ENOENT) {
@@ -282,10 +284,9 @@ std::vector<v1::CaptureInfo> CaptureStore::List(
 
 std::optional<v1::CaptureInfo> CaptureStore::Find(const std::string& id) const {
   const absl::ReaderMutexLock lock(&mutex_);
-  for (const auto& [place, info] : captures_) {
-    if (place.second == id) return info;
-  }
-  return std::nullopt;
+  const auto time_ns = times_ns_.find(id);
+  if (time_ns == times_ns_.end()) return std::nullopt;
+  return captures_.at(Key(time_ns->second, id));
 }
 
 absl::StatusOr<v1::Capture> CaptureStore::Read(const std::string& id) const {
@@ -309,8 +310,8 @@ std::string CaptureStore::PathOf(const std::string& id) const {
 }
 
 void CaptureStore::UpdateMetrics() const {
-  metrics_.captures_kept.Set(static_cast<double>(captures_.size()));
-  metrics_.capture_bytes.Set(static_cast<double>(bytes_));
+  metrics_.kept.Set(static_cast<double>(captures_.size()));
+  metrics_.bytes.Set(static_cast<double>(bytes_));
 }
 
 }  // namespace voxloc::server

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -75,7 +76,7 @@ class CaptureStore {
   // AlreadyExists: another process has the folder; FailedPrecondition: it cannot be written.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<CaptureStore>> Open(
       const std::string& directory, std::string id_prefix, const Limits& limits,
-      const Metrics& metrics, Files files);
+      const CaptureMetrics& metrics, Files files);
   CaptureStore(const CaptureStore&) = delete;
   CaptureStore& operator=(const CaptureStore&) = delete;
 
@@ -102,7 +103,7 @@ class CaptureStore {
 
  private:
   CaptureStore(std::string directory, std::string id_prefix, std::unique_ptr<DirectoryLock> lock,
-               const Metrics& metrics, Files files)
+               const CaptureMetrics& metrics, Files files)
       : directory_(std::move(directory)),
         id_prefix_(std::move(id_prefix)),
         lock_(std::move(lock)),
@@ -121,7 +122,7 @@ class CaptureStore {
   const std::string directory_;
   const std::string id_prefix_;
   const std::unique_ptr<DirectoryLock> lock_;
-  const Metrics& metrics_;
+  const CaptureMetrics& metrics_;
   const Files files_;
 
   absl::Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);  // while files are written and deleted
@@ -130,6 +131,7 @@ class CaptureStore {
 
   mutable absl::Mutex mutex_;
   std::map<Key, v1::CaptureInfo> captures_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, int64_t> times_ns_ ABSL_GUARDED_BY(mutex_);  // by id
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -108,6 +108,19 @@ struct CaptureOptions {
                                        "ENGINE_FAULT"};
 };
 
+// What is kept of accepted scans for `voxloc map propose`.
+struct MapUpdateOptions {
+  uint64_t max_bytes = 0;          // of all of them on the disk; 0: none are kept
+  std::string directory;           // empty: `map_update` in data_dir
+  double max_age_s = 2'592'000.0;  // 30 days, after which fits of tiles have decayed to 37 %
+  // TileFit::change of a tile that counts as changed: the least of a house that was removed, after
+  // five passes (docs/accuracy.md). 0: all tiles do.
+  double min_change = 0.03;
+  // Of the elapsed time of tracking: below 2 % of its processor time also where twice as many
+  // threads want to run as there are processors.
+  double max_cpu_share = 0.01;
+};
+
 // Limits on connections of clients.
 struct ConnectionOptions {
   uint32_t max_open = 0;  // at once; 0: see ResolveDefaults
@@ -172,6 +185,7 @@ struct Config {
   double drain_spread_s = 5.0;    // then, over which sessions are notified to leave
   double drain_timeout_s = 12.0;  // then, for open calls to end by themselves
   CaptureOptions capture;
+  MapUpdateOptions map_update;
   ConnectionOptions connections;
   Limits limits;
 };
@@ -180,6 +194,13 @@ struct Config {
 [[nodiscard]] inline std::string CaptureDirectory(const Config& config) {
   if (!config.capture.directory.empty() || config.data_dir.empty()) return config.capture.directory;
   return config.data_dir + "/captures";
+}
+
+// Where scans for map updates are kept; empty: nowhere.
+[[nodiscard]] inline std::string MapUpdateDirectory(const Config& config) {
+  const std::string& directory = config.map_update.directory;
+  if (!directory.empty() || config.data_dir.empty()) return directory;
+  return config.data_dir + "/map_update";
 }
 
 }  // namespace voxloc::server

@@ -77,7 +77,8 @@ template <typename AnyConfig, typename Group, typename Value>
 auto& In(AnyConfig& config, Value Group::*member) {
   using Part = std::conditional_t<std::is_const_v<AnyConfig>, const Group, Group>;
   return std::get<Part&>(std::tie(config, config.store, config.residency, config.tls,
-                                  config.capture, config.connections, config.limits)).*
+                                  config.capture, config.map_update, config.connections,
+                                  config.limits)).*
          member;
 }
 

@@ -138,6 +138,22 @@ std::vector<Setting> MakeSettings() {
               {"LOW_SCORE", "NOT_CONVERGED", "DEGENERATE", "AMBIGUOUS", "LOW_OVERLAP", "OUT_OF_MAP",
                "NO_MAP", "NO_PRIOR", "DEADLINE", "INVALID_INPUT", "LOW_CONFIDENCE", "ENGINE_FAULT"},
               "capture scans that are answered with one of these statuses", kReloadable),
+      BytesOrZero("map_update.max_bytes", &MapUpdateOptions::max_bytes, 1 << 20, uint64_t{1} << 48U,
+                  "keep accepted scans of sessions near tiles that have changed, for voxloc map "
+                  "propose, in files of so many bytes together; the oldest make room for new ones; "
+                  "0: none are kept",
+                  kReloadable),
+      Text("map_update.directory", &MapUpdateOptions::directory, "DIR",
+           "keep them in this folder, which is created where its parent exists; empty: map_update "
+           "in data_dir"),
+      Number("map_update.max_age_s", &MapUpdateOptions::max_age_s, 60.0, 1e9,
+             "delete such scans that are older, seconds", kReloadable),
+      Number("map_update.min_change", &MapUpdateOptions::min_change, 0.0, 1.0,
+             "keep scans near tiles whose change, by voxloc map info --worst, is at least this; 0: "
+             "near "
+             "all tiles"),
+      Number("map_update.max_cpu_share", &MapUpdateOptions::max_cpu_share, 1e-4, 1.0,
+             "spend processor time on it of at most this share of the time of tracking"),
       Count("connections.max_open", &ConnectionOptions::max_open, 0, 10'000'000,
             "limit the connections that are open; further ones are closed at once; 0: what the "
             "limit of open files leaves, at most one for each 512 KiB of memory"),

@@ -27,6 +27,7 @@
 #include "core/tracking/scan_gate.h"
 #include "core/tracking/verdict.h"
 #include "server/capture/capture_recorder.h"
+#include "server/capture/map_update_recorder.h"
 #include "server/config/settings.h"
 #include "server/convert/options.h"
 #include "server/convert/scan.h"
@@ -61,6 +62,7 @@ struct ScanParts : WorkParts {
   Admission& recoveries;
   WorkQueue& searching;  // runs recoveries
   CaptureRecorder& captures;
+  MapUpdateRecorder& map_update;
   SpanExporter* spans;  // null: spans are not exported
 };
 

@@ -299,8 +299,11 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
     parts_.last_poses.Record({source_->vehicle, source_->map, placed_->map.snapshot->revision,
                               absl::GetCurrentTimeNanos(), result.map_T_base});
     const double tracking_s = TrackingTime(timings);
+    const bool trusted = verdict.status == AlignmentStatus::kOk && reply.has_confidence() &&
+                         reply.confidence().value() >= kStrictMinFarConfidence;
     Answer(status, verdict.detail);
     OfferFitSample(result, tracking_s);
+    if (trusted) OfferForMapUpdate(result, tracking_s);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);
   } else {
@@ -362,12 +365,28 @@ void ScanWork::OfferFitSample(const AlignResult& result, double tracking_s) {
     FitSample sample;
     sample.map = placed_->map.snapshot;
     sample.cells = placed_->profile.stages.back().cells;
-    sample.points_base =
-        prepared_.rays.points_base != nullptr ? prepared_.rays.points_base : prepared_.base;
+    sample.points_base = own_points_base();
     sample.sensor_position_base = prepared_.rays.sensor_position_base;
     sample.map_T_base = result.map_T_base;
     return sample;
   });
+}
+
+void ScanWork::OfferForMapUpdate(const AlignResult& result, double tracking_s) {
+  if (source_->session.empty()) return;  // of no drive
+  parts_.map_update.Offer(source_->session, placed_->map.snapshot, result.map_T_base.translation,
+                          tracking_s, [&] {
+                            MapUpdateScan scan;
+                            scan.session = source_->session;
+                            scan.vehicle = source_->vehicle;
+                            scan.profile = placed_->profile.name;
+                            scan.map = placed_->map.snapshot;
+                            scan.stamp_ns = placed_->corrected_stamp_ns;
+                            scan.points_base = own_points_base();
+                            scan.sensor_position_base = prepared_.rays.sensor_position_base;
+                            scan.map_T_base = result.map_T_base;
+                            return scan;
+                          });
 }
 
 void ScanWork::Supersede() {

@@ -91,6 +91,12 @@ class ScanWork : public ScanTask {
   void CheckSweep(const AlignResult& result);
   // After the reply: offers the scan for a comparison with the map's tiles (FitSampler).
   void OfferFitSample(const AlignResult& result, double tracking_s);
+  // Likewise to the MapUpdateRecorder.
+  void OfferForMapUpdate(const AlignResult& result, double tracking_s);
+  // What is left of a scan that was joined with earlier ones: its own points.
+  [[nodiscard]] const std::shared_ptr<const PointCloud>& own_points_base() const {
+    return prepared_.rays.points_base != nullptr ? prepared_.rays.points_base : prepared_.base;
+  }
 
   // The replies. AnswerOrRecover may start a recovery in place of a reply.
   void Answer(v1::AlignmentStatus status, absl::string_view detail);

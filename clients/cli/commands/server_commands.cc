@@ -29,8 +29,9 @@ struct AdminFlags {
   std::string level;      // of the log
   double grace_s = 30.0;  // Kubernetes's default, terminationGracePeriodSeconds
   std::string reason;
-  size_t most = 100;  // captures
-  std::string id;     // of a capture
+  size_t most = 100;        // captures
+  bool map_update = false;  // captures for map updates
+  std::string id;           // of a capture
   std::string output;
 };
 
@@ -181,9 +182,12 @@ std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
 
 absl::StatusOr<ExitCode> ShowCaptures(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  v1::ListCapturesRequest request;
+  request.set_map(options.map);
+  if (options.map_update) request.set_purpose(v1::CAPTURE_PURPOSE_MAP_UPDATE);
   VOXLOC_ASSIGN_OR_RETURN(
       const std::vector<v1::CaptureInfo> captures,
-      client::ListCaptures(channel, options.map, options.most, options.server.timeout_s));
+      client::ListCaptures(channel, request, options.most, options.server.timeout_s));
   return Report(options.server.json, CapturesText(captures),
                 {{"captures", MessagesJson(captures)}});
 }
@@ -207,6 +211,8 @@ absl::StatusOr<ExitCode> FetchCapture(const AdminFlags& options) {
 void AddListFlags(CLI::App* command, AdminFlags* options) {
   AddMapFlag(command, &options->map, "List only the captures on this map");
   AddDefaulted(command, "--max", options->most, "N", "List at most N captures; 0: all");
+  command->add_flag("--map-update", options->map_update,
+                    "List the scans kept for map updates in place of those that went badly");
   AddServerFlags(command, &options->server);
 }
 

@@ -60,10 +60,15 @@ def list_sessions(self: Caller, map: str = "",
     return _pages(self, "ListSessions", request, timeout_s, "sessions")
 
 
-def list_captures(self: Caller, map: str = "",
-                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
-    """A CaptureInfo of each captured scan, newest first, on one map or (empty) on all."""
+def list_captures(self: Caller, map: str = "", timeout_s: Optional[float] = DEFAULT_TIMEOUT_S,
+                  map_update: bool = False) -> Procedure[List[Any]]:
+    """A CaptureInfo of each captured scan, newest first, on one map or (empty) on all.
+
+    Those that went badly, or, with map_update, those that are kept for new tiles of the map.
+    """
     request = messages.ListCapturesRequest(map=map)
+    if map_update:
+        request.purpose = messages.CAPTURE_PURPOSE_MAP_UPDATE
     return _pages(self, "ListCaptures", request, timeout_s, "captures")
 
 

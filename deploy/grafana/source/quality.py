@@ -85,7 +85,8 @@ DASHBOARD = dashboard(
               "dropped: the place repeats itself.", {"{{outcome}}": rates("voxloc_recoveries_total", "outcome")}, "reqps"),
         lines("Captures", "Scans that went badly, a second: written to the disk, or left out and why. `voxloc admin captures` lists "
               "them, and they can be aligned again (docs/operations.md#captures).",
-              {"written": rates("voxloc_captures_written_total"), "{{reason}}": rates("voxloc_captures_dropped_total", "reason")},
+              {"written": rates("voxloc_captures_written_total", "", 'purpose="bad_scan"'),
+               "{{reason}}": rates("voxloc_captures_dropped_total", "reason", 'purpose="bad_scan"')},
               "reqps"),
-        lines("Captures on the disk", "How many there are to look at.", {"{{instance}}": of("voxloc_captures_kept")})),
+        lines("Captures on the disk", "How many there are to look at.", {"{{instance}}": of("voxloc_captures_kept", 'purpose="bad_scan"')})),
     maps=True)

@@ -2,13 +2,12 @@
 
 #include "server/maps/fit/tile_fits.h"
 
-#include <time.h>
-
 #include <Eigen/Geometry>
 #include <algorithm>
 
 #include "absl/time/clock.h"
 #include "core/estimate/map_fit/scan_fit.h"
+#include "core/parallel/this_thread.h"
 #include "core/status/try.h"
 #include "server/observe/logging.h"
 
@@ -92,6 +91,18 @@ std::optional<TileFitRecord> TileFits::Find(absl::string_view map, absl::string_
   return it->second.record;
 }
 
+std::vector<TileFits::Content> TileFits::ChangedTiles(absl::string_view map,
+                                                      double min_change) const {
+  std::vector<Content> changed;
+  const absl::MutexLock lock(&mutex_);
+  const auto contents = maps_.find(map);
+  if (contents == maps_.end()) return changed;
+  for (const auto& [content, kept] : contents->second) {
+    if (kept.record.fit.change() >= min_change) changed.push_back(content);
+  }
+  return changed;
+}
+
 void TileFits::RemoveMap(absl::string_view map) {
   const absl::MutexLock lock(&mutex_);
   const auto contents = maps_.find(map);
@@ -138,8 +149,12 @@ constexpr double kSmoothing = 0.2;
 
 }  // namespace
 
-bool FitTurns::Begin(absl::string_view session, double tracking_s, Clock::time_point now) {
+void FitTurns::Earn(double tracking_s) {
   credit_s_ = std::min(kMaxCreditS, credit_s_ + share_ * tracking_s);
+}
+
+bool FitTurns::Begin(absl::string_view session, double tracking_s, Clock::time_point now) {
+  Earn(tracking_s);
   if (round_.size() >= kMaxSessions) BeginRound();
   const bool served = round_[session];
   if (!(credit_s_ > 0.0)) return false;
@@ -172,13 +187,6 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kWaitingScans = 1;
 // Maps whose tiles are indexed at a time; that of a map of 40,000 tiles takes 4 MB.
 constexpr size_t kMaxIndexes = 4;
-
-// CPU time, not wall time: the thread has a low priority and may be preempted for long.
-double ThreadCpuSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 Bounds Widened(Bounds bounds, double by_m) {
   bounds.min.array() -= by_m;

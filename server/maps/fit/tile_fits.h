@@ -51,6 +51,8 @@ struct TileFitRecord {
 // Kept in memory and saved periodically to the store. A record belongs to one content of a tile.
 class TileFits {
  public:
+  using Content = std::pair<std::string, Sha256Digest>;  // tile id
+
   // Above max_tiles contents over all maps, the least recently used ones are evicted. `tiles` is
   // set to their number.
   TileFits(size_t max_tiles, Gauge tiles) : max_tiles_(max_tiles), tiles_(tiles) {}
@@ -65,6 +67,9 @@ class TileFits {
   [[nodiscard]] std::optional<TileFitRecord> Find(absl::string_view map, absl::string_view tile_id,
                                                   const Sha256Digest& digest) const;
 
+  // The contents of the map's tiles whose fit has this change at least, in no order.
+  [[nodiscard]] std::vector<Content> ChangedTiles(absl::string_view map, double min_change) const;
+
   // Removes the records of a deleted map. The store removes its own.
   void RemoveMap(absl::string_view map);
 
@@ -72,7 +77,6 @@ class TileFits {
   [[nodiscard]] absl::Status Save(MapStore& store);
 
  private:
-  using Content = std::pair<std::string, Sha256Digest>;  // tile id
   struct Entry {
     TileFitRecord record;
     bool changed = false;  // since it was given to the store
@@ -88,8 +92,8 @@ class TileFits {
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;  // of the records of all maps
 };
 
-// FitTurns: which scans are compared with the map, so that this takes a given share of the time of
-// tracking, and the sessions take turns. Not thread-safe.
+// FitTurns: which scans are compared with the map, or kept for its update, so that this takes a
+// given share of the time of tracking, and the sessions take turns. Not thread-safe.
 class FitTurns {
  public:
   using Clock = std::chrono::steady_clock;
@@ -97,6 +101,8 @@ class FitTurns {
   // `share` of tracking's time, [0, 1].
   explicit FitTurns(double share) : share_(share) {}
 
+  // Tracking a scan that is not to be compared took `tracking_s`.
+  void Earn(double tracking_s);
   // A scan of a session; tracking it took `tracking_s`. True: compare it. Its expected cost is
   // charged until End replaces it by the actual cost.
   [[nodiscard]] bool Begin(absl::string_view session, double tracking_s, Clock::time_point now);

@@ -65,6 +65,18 @@ struct QueueMetrics {
   Histogram wait_s;
 };
 
+// Of a folder of captures.
+struct CaptureMetrics {
+  Counter written;
+  Counter queue_full;
+  Counter too_large;
+  Counter failed;
+  Counter deleted_age;
+  Counter deleted_room;
+  Gauge kept;
+  Gauge bytes;
+};
+
 // The name and the help text of a metric, as /metrics has them. With labels it is a family, whose
 // metrics differ in the labels' values.
 struct MetricName {

@@ -370,35 +370,23 @@ class Metrics : public MetricRegistry {
   const Counter audit_failures = AddCounter(
       {"voxloc_audit_failures_total", "Lines that could not be written to the audit log's file."});
 
-  // Captures: scans that went badly, kept on the disk.
-
-  const Counter captures_written = AddCounter(
-      {"voxloc_captures_written_total", "Scans that went badly and were written to the disk."});
+  // Captures: scans kept on the disk, because they went badly or for a new map.
 
   static constexpr MetricName kCapturesDropped = {
       "voxloc_captures_dropped_total",
-      "Scans that went badly and were not captured: there were more than capture.max_per_second "
-      "(rate), too many bytes waited for the disk (queue_full), they would not fit into "
-      "capture.max_bytes or into a reply (too_large), nothing that could be kept leads to the same "
-      "pose (not_replayable), the disk was full or not writable (failed).",
-      "reason"};
-  const Counter captures_rate_limited = AddCounter(kCapturesDropped, "rate");
-  const Counter captures_queue_full = AddCounter(kCapturesDropped, "queue_full");
-  const Counter captures_too_large = AddCounter(kCapturesDropped, "too_large");
-  const Counter captures_not_replayable = AddCounter(kCapturesDropped, "not_replayable");
-  const Counter captures_failed = AddCounter(kCapturesDropped, "failed");
-
-  static constexpr MetricName kCapturesDeleted = {
-      "voxloc_captures_deleted_total",
-      "Captures that were deleted: they were older than capture.max_age_s (age), or newer ones "
-      "needed the room (room).",
-      "reason"};
-  const Counter captures_deleted_age = AddCounter(kCapturesDeleted, "age");
-  const Counter captures_deleted_room = AddCounter(kCapturesDeleted, "room");
-
-  const Gauge captures_kept = AddGauge({"voxloc_captures_kept", "Captures on the disk."});
-  const Gauge capture_bytes =
-      AddGauge({"voxloc_capture_bytes", "Bytes of the captures on the disk."});
+      "Scans that were to be captured and were not, by purpose (voxloc_captures_written_total): "
+      "there were more than capture.max_per_second (rate), too many bytes waited for the disk "
+      "(queue_full), they would not fit into the purpose's max_bytes or into a reply (too_large), "
+      "nothing that could be kept leads to the same pose (not_replayable), the disk was full or "
+      "not writable (failed).",
+      "purpose", "reason"};
+  const CaptureMetrics captures = AddCaptures("bad_scan");
+  const CaptureMetrics map_update_captures = AddCaptures("map_update");
+  const Counter captures_rate_limited = AddCounter(kCapturesDropped, "bad_scan", "rate");
+  const Counter captures_not_replayable =
+      AddCounter(kCapturesDropped, "bad_scan", "not_replayable");
+  const Counter map_update_s = AddCounter(
+      {"voxloc_map_update_seconds_total", "CPU time spent on keeping scans for map updates."});
 
   // What became of the scans on each map: maps come and go, and a registry's series do not.
   [[nodiscard]] MapResults& map_results() const { return map_results_; }
@@ -406,6 +394,30 @@ class Metrics : public MetricRegistry {
  private:
   [[nodiscard]] QueueMetrics AddQueue(const char* work_class) {
     return {AddGauge(kQueueDepth, work_class), AddHistogram(kQueueWait, StepBuckets(), work_class)};
+  }
+  [[nodiscard]] CaptureMetrics AddCaptures(const char* purpose) {
+    static constexpr MetricName kWritten = {
+        "voxloc_captures_written_total",
+        "Scans written to the disk, by purpose: they went badly (bad_scan), or show where a map "
+        "has changed (map_update).",
+        "purpose"};
+    static constexpr MetricName kDeleted = {
+        "voxloc_captures_deleted_total",
+        "Captures that were deleted, by purpose: they were older than its max_age_s (age), or "
+        "newer ones needed the room (room).",
+        "purpose", "reason"};
+    static constexpr MetricName kKept = {"voxloc_captures_kept", "Captures on the disk.",
+                                         "purpose"};
+    static constexpr MetricName kBytes = {"voxloc_capture_bytes",
+                                          "Bytes of the captures on the disk.", "purpose"};
+    return {AddCounter(kWritten, purpose),
+            AddCounter(kCapturesDropped, purpose, "queue_full"),
+            AddCounter(kCapturesDropped, purpose, "too_large"),
+            AddCounter(kCapturesDropped, purpose, "failed"),
+            AddCounter(kDeleted, purpose, "age"),
+            AddCounter(kDeleted, purpose, "room"),
+            AddGauge(kKept, purpose),
+            AddGauge(kBytes, purpose)};
   }
   [[nodiscard]] RpcMetrics AddRpc(const RpcName& rpc);
 

@@ -263,7 +263,9 @@ absl::Status ListCaptures(Runtime& runtime, const CallAccess& access,
   VOXLOC_ASSIGN_OR_RETURN(const auto size,
                           PageSize(request.page_size(), kDefaultCaptures, kMaxCapturesPerPage));
   VOXLOC_ASSIGN_OR_RETURN(const auto before, PlaceOf(request.page_token()));
-  VOXLOC_ASSIGN_OR_RETURN(const auto store, runtime.captures.store());
+  VOXLOC_ASSIGN_OR_RETURN(const auto store, request.purpose() == v1::CAPTURE_PURPOSE_MAP_UPDATE
+                                                ? runtime.map_update.store()
+                                                : runtime.captures.store());
   const auto wanted = [&request, &access](const v1::CaptureInfo& info) {
     return (request.map().empty() || info.map() == request.map()) && access.MaySee(info.map());
   };
@@ -276,9 +278,20 @@ absl::Status ListCaptures(Runtime& runtime, const CallAccess& access,
   return absl::OkStatus();
 }
 
+// That which has the capture; any, where none has.
+absl::StatusOr<std::shared_ptr<const CaptureStore>> StoreOf(const Runtime& runtime,
+                                                            const std::string& id) {
+  auto bad_scans = runtime.captures.store();
+  auto map_updates = runtime.map_update.store();
+  if (!bad_scans.ok() || (map_updates.ok() && (*map_updates)->Find(id).has_value())) {
+    return map_updates.ok() ? map_updates : bad_scans;
+  }
+  return bad_scans;
+}
+
 absl::Status GetCapture(Runtime& runtime, const CallAccess& access,
                         const v1::GetCaptureRequest& request, v1::GetCaptureResponse& response) {
-  VOXLOC_ASSIGN_OR_RETURN(const auto store, runtime.captures.store());
+  VOXLOC_ASSIGN_OR_RETURN(const auto store, StoreOf(runtime, request.id()));
   const std::optional<v1::CaptureInfo> info = store->Find(request.id());
   if (!info.has_value() || !access.MaySee(info->map())) return NoCapture(request.id());
   const uint64_t most = runtime.live_config.limits()->max_message_bytes;

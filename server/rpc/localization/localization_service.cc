@@ -172,7 +172,7 @@ WorkParts WorkPartsOf(Runtime& runtime) {
 
 ScanParts ScanPartsOf(Runtime& runtime) {
   return {WorkPartsOf(runtime), runtime.last_poses, runtime.fit_sampler, runtime.recoveries,
-          runtime.searching,    runtime.captures,   runtime.spans.get()};
+          runtime.searching,    runtime.captures,   runtime.map_update,  runtime.spans.get()};
 }
 
 std::unique_ptr<grpc::Service> MakeLocalizationService(Runtime& runtime) {

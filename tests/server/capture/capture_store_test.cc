@@ -32,7 +32,7 @@ class CaptureStoreTest : public ::testing::Test {
     files.write = [this](const std::string& path, absl::string_view bytes) {
       return disk_.ok() ? WriteCaptureFile(path, bytes) : disk_;
     };
-    auto store = CaptureStore::Open(Folder(), prefix, limits_, metrics_, std::move(files));
+    auto store = CaptureStore::Open(Folder(), prefix, limits_, metrics_.captures, std::move(files));
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
   }
@@ -82,7 +82,7 @@ TEST_F(CaptureStoreTest, ListsNewestFirstAndReadsWhatWasAdded) {
   EXPECT_EQ(capture.info().map(), "yard");
   EXPECT_EQ(capture.request().scan().clouds(0).cloud().data(), std::string(1000, 'p'));
   EXPECT_EQ(capture.info().bytes(), fs::file_size(Folder() + "/c1-2.capture"));
-  EXPECT_EQ(metrics_.captures_written.Value(), 3.0);
+  EXPECT_EQ(metrics_.captures.written.Value(), 3.0);
 
   const auto of_town = [](const v1::CaptureInfo& info) { return info.map() == "town"; };
   const auto first = store_->List({}, of_town, 1);
@@ -117,7 +117,7 @@ TEST_F(CaptureStoreTest, TheOldestMakeRoomForNewOnes) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Add().ok());
   EXPECT_THAT(Ids(), ElementsAre("c1-5", "c1-4", "c1-3"));
   EXPECT_THAT(Files(), UnorderedElementsAre("c1-3.capture", "c1-4.capture", "c1-5.capture"));
-  EXPECT_EQ(metrics_.captures_deleted_room.Value(), 2.0);
+  EXPECT_EQ(metrics_.captures.deleted_room.Value(), 2.0);
   EXPECT_TRUE(absl::IsNotFound(store_->Read("c1-1").status()));
 
   limits_.max_captures = 2;
@@ -132,7 +132,7 @@ TEST_F(CaptureStoreTest, RefusesWhatHasMoreBytesThanItMayAndKeepsTheRest) {
   Open();
   ASSERT_TRUE(Add().ok());
   EXPECT_TRUE(absl::IsResourceExhausted(Add("town", 3000)));
-  EXPECT_EQ(metrics_.captures_too_large.Value(), 1.0);
+  EXPECT_EQ(metrics_.captures.too_large.Value(), 1.0);
   EXPECT_THAT(Ids(), ElementsAre("c1-1"));
 }
 
@@ -147,7 +147,7 @@ TEST_F(CaptureStoreTest, DeletesWhatIsTooOld) {
   now_ns_ += 30 * kSecondNs;
   store_->DeleteExpired();
   EXPECT_THAT(Ids(), ElementsAre("c1-2"));
-  EXPECT_EQ(metrics_.captures_deleted_age.Value(), 1.0);
+  EXPECT_EQ(metrics_.captures.deleted_age.Value(), 1.0);
   now_ns_ += 100 * kSecondNs;
   Open();  // a restart deletes them too
   EXPECT_THAT(Ids(), ElementsAre());
@@ -206,7 +206,7 @@ TEST_F(CaptureStoreTest, AFullDiskFailsTheCaptureAloneAndLeavesNoFile) {
   ASSERT_TRUE(Add().ok());
   disk_ = absl::ResourceExhaustedError("no space left on device");
   EXPECT_EQ(Add(), disk_);
-  EXPECT_EQ(metrics_.captures_failed.Value(), 1.0);
+  EXPECT_EQ(metrics_.captures.failed.Value(), 1.0);
   disk_ = absl::OkStatus();
   ASSERT_TRUE(Add().ok());
   EXPECT_THAT(Ids(), ElementsAre("c1-3", "c1-1"));
@@ -215,13 +215,14 @@ TEST_F(CaptureStoreTest, AFullDiskFailsTheCaptureAloneAndLeavesNoFile) {
 
 TEST_F(CaptureStoreTest, ASecondProcessIsRefusedTheFolder) {
   Open();
-  const auto second = CaptureStore::Open(Folder(), "c2", limits_, metrics_, {});
+  const auto second = CaptureStore::Open(Folder(), "c2", limits_, metrics_.captures, {});
   EXPECT_TRUE(absl::IsAlreadyExists(second.status())) << second.status();
 }
 
 TEST_F(CaptureStoreTest, AFolderThatCannotBeMadeIsAnError) {
   scratch_.Write("file", "");
-  const auto store = CaptureStore::Open(scratch_.Path("file") + "/x", "c1", limits_, metrics_, {});
+  const auto store =
+      CaptureStore::Open(scratch_.Path("file") + "/x", "c1", limits_, metrics_.captures, {});
   EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
 }
 

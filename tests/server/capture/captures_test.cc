@@ -30,7 +30,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kWritten[] = "voxloc_captures_written_total";
+constexpr char kWritten[] = R"(voxloc_captures_written_total{purpose="bad_scan"})";
 
 v1::OpenSession RefusingSession(const std::string& map = "town") {
   v1::OpenSession open;
@@ -131,6 +131,61 @@ TEST_F(Captures, AreOffByDefault) {
   EXPECT_FALSE(fs::exists(Folder()));
 }
 
+TEST_F(Captures, ScansForMapUpdatesAreListedForThatPurpose) {
+  const auto server = Serve([&](Config& config) {
+    config.map_update.max_bytes = uint64_t{64} << 20U;
+    config.map_update.directory = scratch_.Path("map_update");
+    config.map_update.min_change = 0.0;
+    config.map_update.max_cpu_share = 1.0;
+  });
+  v1::ListCapturesRequest request;
+  request.set_purpose(v1::CAPTURE_PURPOSE_MAP_UPDATE);
+  TestSession session(*server);
+  session.Open(TownSession());
+  const v1::AlignmentResult good = session.Align(GoodScan());
+  ASSERT_EQ(good.status(), v1::ALIGNMENT_STATUS_OK);
+  ASSERT_GT(good.confidence().value(), 0.5);
+  EXPECT_FALSE(AlignOnce(*server, RefusingSession()).accepted());
+  // Of no session, and so of no drive.
+  v1::AlignmentResult of_call;
+  ASSERT_TRUE(AlignInTown(*server, GoodScan(), of_call).ok());
+  ASSERT_TRUE(of_call.accepted());
+
+  v1::ListCapturesResponse list;
+  ASSERT_TRUE(Eventually([&] {
+    return server->admin->ListCaptures(TestServer::NewContext().get(), request, &list).ok() &&
+           list.captures_size() > 0;
+  }));
+  ASSERT_EQ(list.captures_size(), 1);
+  EXPECT_EQ(list.captures(0).purpose(), v1::CAPTURE_PURPOSE_MAP_UPDATE);
+  EXPECT_EQ(list.captures(0).session(), session.opened().session());
+  v1::Capture capture;
+  ASSERT_TRUE(GetCapture(*server, list.captures(0).id(), &capture).ok());
+  EXPECT_EQ(capture.result().map_t_base().pose().SerializeAsString(),
+            good.map_t_base().pose().SerializeAsString());
+  // The same scan from its own pose.
+  v1::AlignScanResponse again;
+  ASSERT_TRUE(
+      server->localization->AlignScan(TestServer::NewContext().get(), capture.request(), &again)
+          .ok());
+  EXPECT_TRUE(again.result().accepted());
+  EXPECT_NEAR(again.result().map_t_base().pose().position().x(),
+              good.map_t_base().pose().position().x(), 0.02);
+
+  const auto bad = AwaitCaptures(*server, 1);
+  EXPECT_EQ(bad.at(0).purpose(), v1::CAPTURE_PURPOSE_BAD_SCAN);
+  EXPECT_TRUE(GetCapture(*server, bad.at(0).id(), &capture).ok());
+}
+
+TEST_F(Captures, AServerThatKeepsNoScansForMapUpdatesNamesTheSetting) {
+  const auto server = Serve();
+  v1::ListCapturesRequest request;
+  request.set_purpose(v1::CAPTURE_PURPOSE_MAP_UPDATE);
+  const grpc::Status status = ListError(*server, request);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("map_update.max_bytes"));
+}
+
 TEST_F(Captures, AReloadSwitchesThemOnAndOff) {
   TestServer server;
   server.LoadTown();
@@ -167,9 +222,9 @@ TEST_F(Captures, AFloodOfBadScansIsLetThroughAtItsRate) {
   EXPECT_EQ(AwaitCaptures(*server, 1).size(), 1U);
   const std::map<std::string, double> metrics = MetricsOf(*server);
   EXPECT_EQ(metrics.at(kWritten), 1.0);
-  EXPECT_EQ(metrics.at("voxloc_captures_dropped_total{reason=\"rate\"}"), 19.0);
-  EXPECT_EQ(metrics.at("voxloc_captures_kept"), 1.0);
-  EXPECT_EQ(metrics.at("voxloc_capture_bytes"),
+  EXPECT_EQ(metrics.at(R"(voxloc_captures_dropped_total{purpose="bad_scan",reason="rate"})"), 19.0);
+  EXPECT_EQ(metrics.at(R"(voxloc_captures_kept{purpose="bad_scan"})"), 1.0);
+  EXPECT_EQ(metrics.at(R"(voxloc_capture_bytes{purpose="bad_scan"})"),
             static_cast<double>(CapturesOf(*server).at(0).bytes()));
 }
 
@@ -187,7 +242,8 @@ TEST_F(Captures, AFolderThatIsLostMeanwhileIsCountedAndScansAreAnswered) {
   fs::remove_all(Folder());
   EXPECT_EQ(AlignOnce(*server, RefusingSession()).status(), v1::ALIGNMENT_STATUS_LOW_SCORE);
   EXPECT_TRUE(Eventually([&] {
-    return MetricsOf(*server).at("voxloc_captures_dropped_total{reason=\"failed\"}") == 1.0;
+    return MetricsOf(*server).at(
+               R"(voxloc_captures_dropped_total{purpose="bad_scan",reason="failed"})") == 1.0;
   }));
   EXPECT_TRUE(CapturesOf(*server).empty());
 }
@@ -259,7 +315,8 @@ TEST_F(Captures, WhatAReplyCannotCarryIsNotKept) {
   EXPECT_THAT(AlignOnce(*server, ThinningSession(), scan).status(),
               AnyOf(v1::ALIGNMENT_STATUS_LOW_SCORE, v1::ALIGNMENT_STATUS_NOT_CONVERGED));
   EXPECT_TRUE(Eventually([&] {
-    return MetricsOf(*server).at("voxloc_captures_dropped_total{reason=\"too_large\"}") == 1.0;
+    return MetricsOf(*server).at(
+               R"(voxloc_captures_dropped_total{purpose="bad_scan",reason="too_large"})") == 1.0;
   }));
 }
 
