@@ -130,7 +130,8 @@ absl::StatusOr<ExitCode> ProposeMap(const MapProposeFlags& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--stage and --canary must come with a map of the server (got ", options.map, ")"));
   }
-  VOXLOC_ASSIGN_OR_RETURN(const RecordedDrives drives, ReadRecordedDrives(options.drives));
+  VOXLOC_ASSIGN_OR_RETURN(const RecordedDrives drives,
+                          ReadRecordedDrives(options.drives, map.manifest.map, options.server));
   ChangeRule rule = options.rule;
   rule.min_span_s = 3600.0 * options.min_hours;
   const std::unique_ptr<Engine> engine = MakeCpuEngine({options.threads});
@@ -191,7 +192,8 @@ the server, or MAP@REVISION. DRIVES is a JSON list of drives, with paths relativ
     "pose_format": "tum", "base_t_sensor": "1.2,0,1.9,0,0,0"},
    {"vehicle": "bus-8", "bag": "tuesday.mcap", "points": "/points", "poses_topic": "/pose"}]
 Also "calib" (of KITTI) and "start_s", the drive's Unix time in seconds, which poses in KITTI's form
-need; "pose_format" is kitti where it is missing.
+need; "pose_format" is kitti where it is missing. {"server": "b:50051"} stands for the drives that
+this server has kept (map_update.max_bytes), and DRIVES may be the word "server": those of --server.
 
 DIR gets the whole map with the new tiles, as voxloc map export writes it, and evidence.json. It is
 not written where nothing is proposed.
@@ -199,6 +201,7 @@ not written where nothing is proposed.
 Examples:
   voxloc map propose town drives.json proposal
   voxloc map propose --canary bus-7 town drives.json proposal
+  voxloc map propose --stage town server proposal
   voxloc map propose --extend --stage town drives.json extension
   voxloc map propose town/map drives.json proposal && voxloc map diff town/map proposal --html changed.html)");
   options->server.timeout_s = 120.0;
@@ -221,7 +224,8 @@ Examples:
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
   command->add_option("MAP", options->map, "Propose for this map")->required();
-  command->add_option("DRIVES", options->drives, "Read the drives that this file lists")
+  command
+      ->add_option("DRIVES", options->drives, "Read the drives that this file lists, or 'server'")
       ->required();
   command->add_option("DIR", options->directory, "Write to this directory, made if missing")
       ->required();

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/map/kept_drives.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/replay/replay_drive.h"
@@ -23,10 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxListBytes = size_t{16} << 20;
-// Scans from nearly the same place show the same; a vehicle that stands says nothing more.
-constexpr double kMinDistanceM = 1.0;
 
 struct ListedDrive {
+  std::string server;  // that has kept drives; empty: the rest says where one is recorded
   std::string vehicle;
   std::string base_T_sensor;
   std::optional<double> start_s;
@@ -34,16 +34,21 @@ struct ListedDrive {
 };
 
 ListedDrive DriveFrom(const Json& json, const fs::path& folder) {
-  static const auto& known =
-      *new std::set<std::string>{"vehicle",       "scans",   "poses", "pose_format", "calib",
-                                 "base_t_sensor", "start_s", "bag",   "points",      "poses_topic"};
+  static const auto& known = *new std::set<std::string>{
+      "vehicle", "scans", "poses",  "pose_format", "calib", "base_t_sensor",
+      "start_s", "bag",   "points", "poses_topic", "server"};
   for (const auto& [key, value] : json.items()) {
     if (known.count(key) == 0) throw std::invalid_argument("'" + key + "' is not known");
+  }
+  ListedDrive drive;
+  drive.server = json.value("server", "");
+  if (!drive.server.empty()) {
+    if (json.size() > 1) throw std::invalid_argument("'server' must be the only key");
+    return drive;
   }
   const auto path = [&](const char* key) {
     return json.contains(key) ? (folder / json.at(key).get<std::string>()).string() : std::string();
   };
-  ListedDrive drive;
   drive.vehicle = json.at("vehicle").get<std::string>();
   drive.base_T_sensor = json.value("base_t_sensor", "");
   if (json.contains("start_s")) drive.start_s = json.at("start_s").get<double>();
@@ -99,7 +104,7 @@ absl::Status AddDrive(const ListedDrive& listed, RecordedDrives& all) {
   for (size_t i = 0; i < poses.size(); ++i) {
     VOXLOC_ASSIGN_OR_RETURN(const SourceScan source, drive.scans());
     bar.Update(i + 1);
-    if (last.has_value() && TranslationDistance(*last, poses[i].pose) < kMinDistanceM) continue;
+    if (last.has_value() && TranslationDistance(*last, poses[i].pose) < kUpdateSpacingM) continue;
     last = poses[i].pose;
     if (all.scans.size() == kMaxProposalScans) {
       return absl::InvalidArgumentError(
@@ -118,10 +123,20 @@ absl::Status AddDrive(const ListedDrive& listed, RecordedDrives& all) {
 
 }  // namespace
 
-absl::StatusOr<RecordedDrives> ReadRecordedDrives(const std::string& path) {
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<ListedDrive> listed, ReadList(path));
+absl::StatusOr<RecordedDrives> ReadRecordedDrives(const std::string& path, const std::string& map,
+                                                  const ServerFlags& server) {
   RecordedDrives drives;
-  for (const ListedDrive& drive : listed) VOXLOC_TRY(AddDrive(drive, drives));
+  if (path == "server") {
+    VOXLOC_TRY(AddKeptDrives(server, map, drives));
+    return drives;
+  }
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<ListedDrive> listed, ReadList(path));
+  for (const ListedDrive& drive : listed) {
+    ServerFlags listed_server = server;
+    listed_server.server = drive.server;
+    VOXLOC_TRY(drive.server.empty() ? AddDrive(drive, drives)
+                                    : AddKeptDrives(listed_server, map, drives));
+  }
   return drives;
 }
 

@@ -15,11 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/map/map_manifest.h"
-#include "clients/sim/lidar.h"
-#include "clients/sim/world.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_maps.h"
 #include "tests/support/scratch_dir.h"
+#include "tests/support/yard.h"
 
 namespace voxloc::cli {
 namespace {
@@ -28,49 +27,14 @@ using ::nlohmann::json;
 using ::testing::HasSubstr;
 
 constexpr size_t kDrives = 5;
-constexpr int kScans = 8;
 
-sim::Solid Box(const Eigen::Vector3d& low, const Eigen::Vector3d& high) {
-  sim::Solid solid;
-  solid.center = 0.5 * (low + high);
-  solid.half_extent = 0.5 * (high - low);
-  return solid;
-}
-
-// A floor, and houses around a yard of 40 m x 16 m. The last solid is the new house.
-std::vector<sim::Solid> Yard() {
-  std::vector<sim::Solid> solids = {
-      Box({-25, -15, -1}, {25, 15, 0}), Box({-25, 8, 0}, {-8, 12, 6}),
-      Box({-6, 9, 0}, {10, 12, 7}),     Box({12, 8.5, 0}, {25, 12, 5}),
-      Box({-25, -12, 0}, {-3, -8, 6}),  Box({-1, -12, 0}, {25, -9, 6}),
-      Box({-25, -8, 0}, {-20, 8, 6}),   Box({20, -8, 0}, {25, 8, 6})};
-  solids.push_back(Box({3, 5, 0}, {9, 8, 5}));
-  return solids;
-}
-
-// A point every 0.2 m of the faces of the solids.
-PointCloud Sample(const std::vector<sim::Solid>& solids) {
-  constexpr double kSpacingM = 0.2;
-  PointCloud cloud;
-  for (const sim::Solid& solid : solids) {
-    for (int axis = 0; axis < 3; ++axis) {
-      const int u = (axis + 1) % 3;
-      const int v = (axis + 2) % 3;
-      for (const double side : {-1.0, 1.0}) {
-        for (double a = -solid.half_extent[u]; a <= solid.half_extent[u]; a += kSpacingM) {
-          for (double b = -solid.half_extent[v]; b <= solid.half_extent[v]; b += kSpacingM) {
-            Eigen::Vector3d point = solid.center;
-            point[axis] += side * solid.half_extent[axis];
-            point[u] += a;
-            point[v] += b;
-            cloud.PushBack(static_cast<float>(point.x()), static_cast<float>(point.y()),
-                           static_cast<float>(point.z()));
-          }
-        }
-      }
-    }
+std::string KittiPoses(const std::vector<Pose>& poses) {
+  std::string text;
+  for (const Pose& pose : poses) {
+    absl::StrAppend(&text, "1 0 0 ", pose.translation.x(), " 0 1 0 ", pose.translation.y(),
+                    " 0 0 1 ", pose.translation.z(), "\n");
   }
-  return cloud;
+  return text;
 }
 
 class MapProposeCommand : public ::testing::Test {
@@ -78,35 +42,21 @@ class MapProposeCommand : public ::testing::Test {
   MapProposeCommand() : server_(maps_.Behaviour()) {
     std::vector<sim::Solid> old = Yard();
     old.pop_back();
-    EXPECT_TRUE(WritePcd(scratch_.Path("map/yard.pcd"), Sample(old)).ok());
+    EXPECT_TRUE(WritePcd(scratch_.Path("map/yard.pcd"), SampleFaces(old)).ok());
     json drives = json::array();
-    for (size_t drive = 0; drive < kDrives; ++drive) drives.push_back(WriteDrive(drive));
+    for (size_t drive = 0; drive < kDrives; ++drive) drives.push_back(WriteDriveOf(drive));
     drives_ = scratch_.Write("drives.json", drives.dump());
   }
 
-  json WriteDrive(size_t drive) const {
-    const sim::Scene scene(sim::Ground(1.0), Yard());
-    const sim::RayCaster caster(scene);
-    sim::LidarOptions options;
-    options.seed = drive + 1;
-    options.rings = 16;
-    options.azimuth_steps = 720;
-    const sim::Lidar lidar(options);
+  json WriteDriveOf(size_t drive) const {
+    DriveThrough through;
+    through.y_m = 0.3 * static_cast<double>(drive) - 1.0;
+    through.seed = drive + 1;
     const std::string folder = absl::StrCat("drive", drive);
-    std::string poses;
-    for (int i = 0; i < kScans; ++i) {
-      Pose pose;
-      pose.translation = {2.0 * i - 6.0, 0.3 * static_cast<double>(drive) - 1.0, 2.0};
-      const auto number = static_cast<uint64_t>(i);
-      EXPECT_TRUE(WritePcd(scratch_.Path(absl::StrCat(folder, "/", i, ".pcd")),
-                           lidar.Scan(caster, pose, number))
-                      .ok());
-      absl::StrAppend(&poses, "1 0 0 ", pose.translation.x(), " 0 1 0 ", pose.translation.y(),
-                      " 0 0 1 ", pose.translation.z(), "\n");
-    }
+    const std::vector<Pose> poses = WriteDrive(Yard(), through, scratch_.Path(folder));
     return {{"vehicle", absl::StrCat("bus-", drive % 2)},
             {"scans", folder},
-            {"poses", scratch_.Write(folder + ".txt", poses)},
+            {"poses", scratch_.Write(folder + ".txt", KittiPoses(poses))},
             {"start_s", 7200.0 * static_cast<double>(drive)}};
   }
 
@@ -170,7 +120,9 @@ TEST_F(MapProposeCommand, WritesNothingWhereTooFewDrivesShowAChange) {
 }
 
 TEST_F(MapProposeCommand, StagesTheNewTilesOnTheRevisionThatTheyWereMadeFrom) {
-  EXPECT_TRUE(WritePcd(scratch_.Path("map/far.pcd"), Sample({Box({400, 0, 0}, {404, 4, 4})})).ok());
+  EXPECT_TRUE(
+      WritePcd(scratch_.Path("map/far.pcd"), SampleFaces({SolidBetween({400, 0, 0}, {404, 4, 4})}))
+          .ok());
   ASSERT_TRUE(Run({"--map", "town", scratch_.Path("map")}, "load").ok());
   const client::FakeMaps::Tiles before = maps_.tiles();
   ASSERT_EQ(before.size(), 2U);
@@ -193,41 +145,31 @@ TEST_F(MapProposeCommand, StagesTheNewTilesOnTheRevisionThatTheyWereMadeFrom) {
 // A lane between houses leads east out of the yard's map and is driven to its end and back.
 TEST_F(MapProposeCommand, ExtendsTheMapWhereDrivesLeaveIt) {
   const std::vector<sim::Solid> lane = {
-      Box({-30, -15, -1}, {70, 15, 0}), Box({-30, 6, 0}, {-8, 12, 6}),
-      Box({-6, 7, 0}, {10, 12, 7}),     Box({12, 6.5, 0}, {30, 12, 5}),
-      Box({33, 6, 0}, {44, 12, 8}),     Box({46, 7, 0}, {70, 12, 6}),
-      Box({-30, -12, 0}, {-3, -6, 6}),  Box({0, -12, 0}, {17, -7, 6}),
-      Box({20, -12, 0}, {38, -6, 7}),   Box({41, -12, 0}, {70, -7, 5})};
+      SolidBetween({-30, -15, -1}, {70, 15, 0}), SolidBetween({-30, 6, 0}, {-8, 12, 6}),
+      SolidBetween({-6, 7, 0}, {10, 12, 7}),     SolidBetween({12, 6.5, 0}, {30, 12, 5}),
+      SolidBetween({33, 6, 0}, {44, 12, 8}),     SolidBetween({46, 7, 0}, {70, 12, 6}),
+      SolidBetween({-30, -12, 0}, {-3, -6, 6}),  SolidBetween({0, -12, 0}, {17, -7, 6}),
+      SolidBetween({20, -12, 0}, {38, -6, 7}),   SolidBetween({41, -12, 0}, {70, -7, 5})};
   PointCloud west;
-  const PointCloud whole = Sample(lane);
+  const PointCloud whole = SampleFaces(lane);
   for (size_t i = 0; i < whole.size(); ++i) {
     if (whole.x[i] < 20.0F) west.PushBack(whole.x[i], whole.y[i], whole.z[i]);
   }
   EXPECT_TRUE(WritePcd(scratch_.Path("west/x0_y0.pcd"), west).ok());
-  const sim::Scene scene(sim::Ground(1.0), lane);
-  const sim::RayCaster caster(scene);
   json drives = json::array();
   for (size_t drive = 0; drive < kDrives; ++drive) {
-    sim::LidarOptions options;
-    options.seed = drive + 1;
-    options.rings = 32;
-    options.azimuth_steps = 720;
-    const sim::Lidar lidar(options);
+    DriveThrough through;
+    through.from_x_m = -8.0;
+    through.step_m = 2.5;
+    through.y_m = 0.2 * static_cast<double>(drive) - 0.5;
+    through.scans = 16;
+    through.rings = 32;
+    through.seed = drive + 1;
     const std::string folder = absl::StrCat("lane", drive);
-    std::string poses;
-    for (int i = 0; i < 16; ++i) {
-      Pose pose;
-      pose.translation = {2.5 * i - 8.0, 0.2 * static_cast<double>(drive) - 0.5, 2.0};
-      const auto number = static_cast<uint64_t>(i);
-      EXPECT_TRUE(WritePcd(scratch_.Path(absl::StrCat(folder, "/", i + 10, ".pcd")),
-                           lidar.Scan(caster, pose, number))
-                      .ok());
-      absl::StrAppend(&poses, "1 0 0 ", pose.translation.x(), " 0 1 0 ", pose.translation.y(),
-                      " 0 0 1 ", pose.translation.z(), "\n");
-    }
+    const std::vector<Pose> poses = WriteDrive(lane, through, scratch_.Path(folder));
     drives.push_back({{"vehicle", "bus"},
                       {"scans", folder},
-                      {"poses", scratch_.Write(folder + ".txt", poses)},
+                      {"poses", scratch_.Write(folder + ".txt", KittiPoses(poses))},
                       {"start_s", 7200.0 * static_cast<double>(drive)}});
   }
   const std::string list = scratch_.Write("lane.json", drives.dump());
