@@ -41,8 +41,15 @@ CubeFate DecideCube(const VotedCube& cube, const ChangeRule& rule,
     return ShowChange(absent, present, rule, pass_start_ns) ? CubeFate::kGone : CubeFate::kStays;
   }
   if (!cube.novel) return CubeFate::kStays;
-  return ShowChange(cube.hit_near, free, rule, pass_start_ns) ? CubeFate::kNew
-                                                              : CubeFate::kUnsettled;
+  const auto is_share = [](PassMask part, double share, PassMask whole) {
+    return static_cast<double>(CountPasses(part)) >=
+           share * static_cast<double>(CountPasses(whole));
+  };
+  return is_share(cube.hit_near, rule.min_present, cube.seen) &&
+                 is_share(cube.hit, rule.min_inside, cube.hit_near) &&
+                 ShowChange(cube.hit_near, free, rule, pass_start_ns)
+             ? CubeFate::kNew
+             : CubeFate::kUnsettled;
 }
 
 bool CoverDirections(PassMask passes, const PassDirections& directions) {

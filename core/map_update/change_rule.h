@@ -19,6 +19,12 @@ struct ChangeRule {
   size_t min_passes = 5;
   // From the first of these passes to the last: longer than most cars stay in a street by day.
   double min_span_s = 4.0 * 3600.0;
+  // Passes that have points in a new cube or next to it, as a share of those that have points
+  // within a metre or two, at the least; and passes that have points in the cube itself, as a share
+  // of the former: the more passes there are, the more of them have a wrong return at any place,
+  // most of all beside a surface.
+  double min_present = 0.5;
+  double min_inside = 0.2;
   // Passes that show the contrary, as a share of all that show either, at most: one in ten may have
   // a wrong return, or a passer-by in the way.
   double max_contrary = 0.1;

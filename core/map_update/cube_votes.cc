@@ -63,7 +63,22 @@ void CubeVotes::AddHits(size_t pass, absl::Span<const Eigen::Vector3d> points_ma
 }
 
 void CubeVotes::Settle(absl::FunctionRef<bool(const Eigen::Vector3d&)> explained) {
+  constexpr double kAroundM = 1.0;
+  FlatTable<CellKey, PassMask> seen;  // in a place, or one of the 26 around it
+  for (const VotedCube& cube : cubes_) {
+    if (cube.hit == 0) continue;
+    ForEachNear(CellOf(CellCentre(cube.key, cube_m_), kAroundM), [&](const CellKey& place) {
+      if (PassMask* mask = seen.Find(place)) {
+        *mask |= cube.hit;
+      } else {
+        seen.Insert(place, cube.hit);
+      }
+    });
+  }
   for (VotedCube& cube : cubes_) {
+    if (const PassMask* mask = seen.Find(CellOf(CellCentre(cube.key, cube_m_), kAroundM))) {
+      cube.seen = *mask;
+    }
     bool near_map = false;
     ForEachNear(cube.key, [&](const CellKey& key) {
       const VotedCube* other = Find(key);
@@ -114,7 +129,7 @@ void CubeVotes::AddRays(size_t pass, const Eigen::Vector3d& sensor_map,
 void CubeVotes::Drop(PassMask passes) {
   for (VotedCube& cube : cubes_) {
     for (PassMask* mask :
-         {&cube.hit, &cube.hit_near, &cube.crossed_once, &cube.through, &cube.behind}) {
+         {&cube.hit, &cube.hit_near, &cube.seen, &cube.crossed_once, &cube.through, &cube.behind}) {
       *mask &= ~passes;
     }
   }

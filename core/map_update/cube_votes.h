@@ -34,6 +34,7 @@ struct VotedCube {
   Eigen::Vector3f hit_sum = Eigen::Vector3f::Zero();  // of them, from the cube's corner, m
   PassMask hit = 0;
   PassMask hit_near = 0;      // in the cube or one of the 26 around it; from Settle on
+  PassMask seen = 0;          // with points within a metre or two; from Settle on
   PassMask crossed_once = 0;  // by at least one ray
   PassMask through = 0;       // by at least two rays: a single one may be a wrong return
   PassMask behind = 0;        // up to kBehindM behind a surface that the map does not have

@@ -32,6 +32,7 @@ VotedCube NovelCube() {
   VotedCube cube;
   cube.novel = true;
   cube.hits = 10;
+  cube.hit = FirstPasses(10);
   return cube;
 }
 
@@ -87,6 +88,24 @@ TEST(ChangeRuleTest, ToleratesOneContraryPassInTen) {
   EXPECT_EQ(DecideCube(cube, {}, EveryHour(10)), CubeFate::kUnsettled);
 }
 
+TEST(ChangeRuleTest, LeavesOutWhatFewOfTheManyPassesHit) {
+  VotedCube cube = NovelCube();
+  cube.hit_near = FirstPasses(10);
+  cube.seen = FirstPasses(20);
+  EXPECT_EQ(DecideCube(cube, {}, EveryHour(30)), CubeFate::kNew);
+  cube.seen = FirstPasses(21);
+  EXPECT_EQ(DecideCube(cube, {}, EveryHour(30)), CubeFate::kUnsettled);
+}
+
+TEST(ChangeRuleTest, LeavesOutWhatLiesBesideASurface) {
+  VotedCube cube = NovelCube();
+  cube.hit_near = cube.seen = FirstPasses(30);
+  cube.hit = FirstPasses(6);
+  EXPECT_EQ(DecideCube(cube, {}, EveryHour(30)), CubeFate::kNew);
+  cube.hit = FirstPasses(5);
+  EXPECT_EQ(DecideCube(cube, {}, EveryHour(30)), CubeFate::kUnsettled);
+}
+
 TEST(ChangeRuleTest, WantsPassesHoursApart) {
   VotedCube cube = NovelCube();
   cube.hit_near = FirstPasses(5);
@@ -106,6 +125,8 @@ CubeFate DecidePlainly(const VotedCube& cube, const ChangeRule& rule,
   size_t here = 0;
   size_t free = 0;
   size_t absent = 0;
+  size_t seen = 0;
+  size_t inside = 0;
   std::vector<int64_t> hit_ns;
   std::vector<int64_t> absent_ns;
   for (size_t i = 0; i < start_ns.size(); ++i) {
@@ -117,6 +138,8 @@ CubeFate DecidePlainly(const VotedCube& cube, const ChangeRule& rule,
     here += present ? 1 : 0;
     free += sees_through ? 1 : 0;
     absent += is_absent ? 1 : 0;
+    seen += cube.seen >> i & 1U;
+    inside += cube.hit >> i & 1U;
     if (hits) hit_ns.push_back(start_ns[i]);
     if (is_absent) absent_ns.push_back(start_ns[i]);
   }
@@ -131,7 +154,8 @@ CubeFate DecidePlainly(const VotedCube& cube, const ChangeRule& rule,
     return enough(absent, here, absent_ns) ? CubeFate::kGone : CubeFate::kStays;
   }
   if (!cube.novel) return CubeFate::kStays;
-  return enough(hit, free, hit_ns) ? CubeFate::kNew : CubeFate::kUnsettled;
+  return enough(hit, free, hit_ns) && 2 * hit >= seen && 5 * inside >= hit ? CubeFate::kNew
+                                                                           : CubeFate::kUnsettled;
 }
 
 TEST(ChangeRuleTest, AgreesWithAPlainRuleOnRandomVotes) {
@@ -152,10 +176,12 @@ TEST(ChangeRuleTest, AgreesWithAPlainRuleOnRandomVotes) {
       const bool expected = random.Uniform(0.0, 1.0) >= share;
       if (expected == (cube.map_points == 0)) {
         cube.hit_near |= bit;
+        cube.seen |= bit;
         if (random.Index(2) == 0) cube.hit |= bit;
         if (random.Index(4) == 0) cube.through |= bit;
       } else {
         (random.Index(2) == 0 ? cube.through : cube.behind) |= bit;
+        if (random.Index(2) == 0) cube.seen |= bit;
       }
     }
     const CubeFate fate = DecideCube(cube, {}, start_ns);

@@ -113,6 +113,18 @@ TEST(CubeVotesTest, ACubeIsHitByPassesWithPointsInItOrAroundIt) {
   EXPECT_TRUE(votes.Find({2, 0, 0})->novel);
 }
 
+TEST(CubeVotesTest, ACubeIsSeenByPassesWithPointsWithinAMetreOrTwo) {
+  CubeVotes votes(kVoteCubeM, kLow, kHigh);
+  votes.AddHits(0, std::vector<Eigen::Vector3d>{{0.05, 0.05, 0.05}});
+  votes.AddHits(1, std::vector<Eigen::Vector3d>{{1.85, -0.85, 0.05}});
+  votes.AddHits(2, std::vector<Eigen::Vector3d>{{2.05, 0.05, 0.05}});
+  votes.Settle(NothingExplained);
+  EXPECT_EQ(votes.Find({0, 0, 0})->seen, PassMask{3});
+  EXPECT_EQ(votes.Find({20, 0, 0})->seen, PassMask{6});
+  votes.Drop(PassMask{2});
+  EXPECT_EQ(votes.Find({0, 0, 0})->seen, PassMask{1});
+}
+
 TEST(CubeVotesTest, WhatIsGoneOrExplainedDecidesWhatIsNovel) {
   const std::vector<Eigen::Vector3d> points = {{0.15, 0.05, 0.05}};
   const auto is_novel = [&](bool gone, bool explained) {
