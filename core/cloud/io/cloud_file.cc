@@ -50,8 +50,12 @@ constexpr uint64_t kHeadBytes[] = {4 << 10, kCloudHeadBytes};
 
 absl::StatusOr<PointCloud> ParseRecords(CloudFormat format, absl::string_view bytes,
                                         absl::string_view name, const CloudReadOptions& limits) {
+  const auto read = [bytes](uint64_t offset, size_t count, char* out) {
+    bytes.copy(out, count, static_cast<size_t>(offset));
+    return absl::OkStatus();
+  };
   VOXLOC_ASSIGN_OR_RETURN(const CloudRecords records,
-                          ParseRecordsHeader(format, bytes, bytes.size(), name, limits));
+                          ParseRecordsHeader(format, bytes, bytes.size(), read, name, limits));
   if (records.points > limits.max_points) {
     return absl::ResourceExhaustedError(absl::StrCat(
         name, ": must have at most ", limits.max_points, " points (got ", records.points, ")"));
@@ -75,17 +79,20 @@ absl::Status InspectPly(absl::string_view head, absl::string_view name, CloudFil
   return absl::OkStatus();
 }
 
-absl::Status InspectHead(CloudFormat format, absl::string_view head, uint64_t file_bytes,
+absl::Status InspectHead(CloudFormat format, absl::string_view head, const RandomAccessFile& file,
                          absl::string_view name, const CloudReadOptions& options,
                          CloudFileInfo* info) {
   if (format == CloudFormat::kPcd) return InspectPcd(head, name, info);
   if (format == CloudFormat::kPly) return InspectPly(head, name, info);
   if (format == CloudFormat::kText) {
-    VOXLOC_ASSIGN_OR_RETURN(info->points, EstimateTextPoints(head, file_bytes, name));
+    VOXLOC_ASSIGN_OR_RETURN(info->points, EstimateTextPoints(head, file.size(), name));
     return absl::OkStatus();
   }
+  const auto read = [&file](uint64_t offset, size_t count, char* out) {
+    return file.Read(offset, count, out);
+  };
   VOXLOC_ASSIGN_OR_RETURN(const CloudRecords records,
-                          ParseRecordsHeader(format, head, file_bytes, name, options));
+                          ParseRecordsHeader(format, head, file.size(), read, name, options));
   info->points = records.points;
   if (records.las.has_value()) info->crs = records.las->crs.definition;
   return absl::OkStatus();
@@ -172,7 +179,7 @@ absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
     std::vector<char> bytes(static_cast<size_t>(std::min(file.size(), most)));
     VOXLOC_TRY(file.Read(0, bytes.size(), bytes.data()));
     const absl::string_view head(bytes.data(), bytes.size());
-    status = InspectHead(format, head, file.size(), path, options, &info);
+    status = InspectHead(format, head, file, path, options, &info);
     if (status.ok() || bytes.size() == file.size()) break;
   }
   if (!status.ok()) return status;

@@ -68,19 +68,21 @@ PointCloud CloudRecords::PointsOf(const char* first, size_t count,
 }
 
 absl::StatusOr<CloudRecords> ParseRecordsHeader(CloudFormat format, absl::string_view head,
-                                                uint64_t file_bytes, absl::string_view name,
+                                                uint64_t file_bytes, ReadFilePart read,
+                                                absl::string_view name,
                                                 const CloudReadOptions& options) {
   if (format == CloudFormat::kNpy) {
     VOXLOC_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(head, file_bytes, name));
     return RecordsAt(header.records, header.data_offset, header.points);
   }
-  VOXLOC_ASSIGN_OR_RETURN(const LasHeader header, ParseLasHeader(head, file_bytes, name));
+  VOXLOC_ASSIGN_OR_RETURN(LasHeader header, ParseLasHeader(head, file_bytes, name));
+  VOXLOC_TRY(TakeExtendedRecords(file_bytes, read, name, header));
   if (!options.any_unit) VOXLOC_TRY(header.crs.units);
   CloudRecords records;
   records.record_bytes = header.record_bytes;
   records.offset = header.data_offset;
   records.points = header.points;
-  records.las = header;
+  records.las = std::move(header);
   return records;
 }
 
@@ -92,7 +94,10 @@ absl::StatusOr<std::optional<CloudRecords>> FindRecords(const RandomAccessFile& 
   VOXLOC_TRY(file.Read(0, bytes.size(), bytes.data()));
   const absl::string_view head(bytes.data(), bytes.size());
   if (format == CloudFormat::kLas || format == CloudFormat::kNpy) {
-    return ParseRecordsHeader(format, head, file.size(), name, options);
+    const auto read = [&file](uint64_t offset, size_t count, char* out) {
+      return file.Read(offset, count, out);
+    };
+    return ParseRecordsHeader(format, head, file.size(), read, name, options);
   }
   std::optional<CloudRecords> records =
       format == CloudFormat::kPcd ? PcdRecords(head, name) : PlyRecords(head, name);

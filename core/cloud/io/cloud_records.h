@@ -40,12 +40,11 @@ struct CloudRecords {
                                     std::optional<Eigen::Vector3d>* origin) const;
 };
 
-// Of a LAS or .npy file of `file_bytes`, from its first kCloudHeadBytes, or all its bytes.
-[[nodiscard]] absl::StatusOr<CloudRecords> ParseRecordsHeader(CloudFormat format,
-                                                              absl::string_view head,
-                                                              uint64_t file_bytes,
-                                                              absl::string_view name,
-                                                              const CloudReadOptions& options);
+// Of a LAS or .npy file of `file_bytes`, from its first kCloudHeadBytes, or all its bytes; `read`
+// gives those of records behind the points of a LAS file.
+[[nodiscard]] absl::StatusOr<CloudRecords> ParseRecordsHeader(
+    CloudFormat format, absl::string_view head, uint64_t file_bytes, ReadFilePart read,
+    absl::string_view name, const CloudReadOptions& options);
 
 // nullopt: a PCD or PLY file that must be read whole, or is malformed; reading it whole then gives
 // the error.

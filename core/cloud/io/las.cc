@@ -30,6 +30,8 @@ constexpr size_t kRecordBytes = 105;
 constexpr size_t kLegacyPoints = 107;
 constexpr size_t kScales = 131;
 constexpr size_t kOffsets = 155;
+constexpr size_t kExtendedOffset = 235;
+constexpr size_t kExtendedCount = 243;
 constexpr size_t kPoints = 247;
 
 // The headers of 1.2 and 1.3 are alike in what is read here.
@@ -64,6 +66,23 @@ absl::StatusOr<uint64_t> PointsOfHeader(const char* head, bool extended, absl::s
   return MalformedByte(name, kPoints, "the number of points is ", points,
                        ", but the legacy number of points at byte ", kLegacyPoints, " is ", legacy,
                        "; it must be the same or 0");
+}
+
+// Those of 1.4, which are behind the points.
+absl::Status ReadExtendedPlace(const char* head, uint64_t file_bytes, absl::string_view name,
+                               LasHeader& header) {
+  const auto count = LoadAt<uint32_t>(head, kExtendedCount);
+  if (count == 0) return absl::OkStatus();
+  const auto offset = LoadAt<uint64_t>(head, kExtendedOffset);
+  const uint64_t points_end = header.data_offset + header.points * header.record_bytes;
+  if (offset < points_end || offset > file_bytes) {
+    return MalformedByte(name, kExtendedOffset, "the offset to the ", count,
+                         " extended variable length records must be ", points_end,
+                         ", the end of the points, to ", file_bytes, ", the size of the file (got ",
+                         offset, ")");
+  }
+  header.extended = {offset, count};
+  return absl::OkStatus();
 }
 
 absl::Status ReadScaling(const char* head, absl::string_view name, LasHeader& header) {
@@ -149,10 +168,18 @@ absl::StatusOr<LasHeader> ParseLasHeader(absl::string_view head, uint64_t file_b
                          " points of ", header.record_bytes, " bytes, but only ", available,
                          " bytes follow");
   }
+  if (extended) VOXLOC_TRY(ReadExtendedPlace(bytes, file_bytes, name, header));
   absl::string_view vlrs = head.substr(0, static_cast<size_t>(header.data_offset));
   vlrs.remove_prefix(std::min(header_bytes, vlrs.size()));
   header.crs = ReadLasCrs(vlrs, LoadAt<uint32_t>(bytes, kVlrCount), name);
   return header;
+}
+
+absl::Status TakeExtendedRecords(uint64_t file_bytes, ReadFilePart read, absl::string_view name,
+                                 LasHeader& header) {
+  VOXLOC_ASSIGN_OR_RETURN(LasCrs crs, ReadExtendedLasCrs(header.extended, file_bytes, read, name));
+  if (!crs.definition.empty() || !crs.units.ok()) header.crs = std::move(crs);
+  return absl::OkStatus();
 }
 
 PointCloud CloudFromLas(const LasHeader& header, const char* records, size_t count,

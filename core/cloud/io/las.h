@@ -30,6 +30,7 @@ struct LasHeader {
   size_t record_bytes = 0;
   uint64_t points = 0;  // withheld ones too
   LasCrs crs;
+  LasExtendedRecords extended;
   // The bit "withheld" in the flags of a record.
   uint8_t withheld_mask = 0;
 };
@@ -38,9 +39,13 @@ struct LasHeader {
 constexpr size_t kMaxLasHeaderBytes = 375;
 
 // `head`: the first bytes of a file of `file_bytes`, all of them or at least kMaxLasHeaderBytes;
-// variable length records behind them are not read.
+// variable length records behind them, and extended ones, are not read.
 [[nodiscard]] absl::StatusOr<LasHeader> ParseLasHeader(absl::string_view head, uint64_t file_bytes,
                                                        absl::string_view name);
+
+// Replaces `crs` by what the extended records say where they say something: ReadExtendedLasCrs.
+[[nodiscard]] absl::Status TakeExtendedRecords(uint64_t file_bytes, ReadFilePart read,
+                                               absl::string_view name, LasHeader& header);
 
 // The points of `count` records; `origin` as CloudFromColumns has it (point_data.h).
 [[nodiscard]] PointCloud CloudFromLas(const LasHeader& header, const char* records, size_t count,

@@ -15,12 +15,13 @@
 namespace voxloc {
 namespace {
 
-// A variable length record: reserved (2 bytes), user (16), id (2), bytes after the header (2),
-// description (32).
+// A variable length record: reserved (2 bytes), user (16), id (2), bytes after the header (2, of an
+// extended one 8), description (32).
 constexpr size_t kVlrUser = 2;
 constexpr size_t kVlrId = 18;
 constexpr size_t kVlrLength = 20;
 constexpr size_t kVlrHeaderBytes = 54;
+constexpr size_t kExtendedHeaderBytes = 60;
 constexpr absl::string_view kProjectionUser("LASF_Projection\0", 16);
 constexpr uint16_t kGeoKeysId = 34735;
 constexpr uint16_t kWktId = 2112;
@@ -99,30 +100,79 @@ absl::Status CheckWkt(absl::string_view text, absl::string_view name) {
   return absl::OkStatus();
 }
 
+bool IsCrsRecord(absl::string_view header) {
+  const auto id = LoadAt<uint16_t>(header.data(), kVlrId);
+  return header.substr(kVlrUser, kProjectionUser.size()) == kProjectionUser &&
+         (id == kGeoKeysId || id == kWktId);
+}
+
+// Adds what a record says, by its header and its content, to that of the records before it.
+void TakeCrsRecord(absl::string_view header, absl::string_view content, absl::string_view name,
+                   LasCrs& crs) {
+  if (LoadAt<uint16_t>(header.data(), kVlrId) == kGeoKeysId) {
+    const LasCrs keys = ReadGeoKeys(content, name);
+    crs.units.Update(keys.units);
+    if (crs.definition.empty()) crs.definition = keys.definition;
+    return;
+  }
+  // Where a file has both, its header says that WKT holds.
+  const absl::string_view wkt = content.substr(0, content.find('\0'));
+  crs.units.Update(CheckWkt(wkt, name));
+  if (!wkt.empty()) crs.definition = std::string(wkt);
+}
+
 }  // namespace
 
 LasCrs ReadLasCrs(absl::string_view records, size_t count, absl::string_view name) {
   LasCrs crs;
   for (size_t i = 0; i < count && records.size() >= kVlrHeaderBytes; ++i) {
-    const absl::string_view user = records.substr(kVlrUser, kProjectionUser.size());
-    const auto id = LoadAt<uint16_t>(records.data(), kVlrId);
-    const size_t length = LoadAt<uint16_t>(records.data(), kVlrLength);
+    const absl::string_view header = records.substr(0, kVlrHeaderBytes);
+    const size_t length = LoadAt<uint16_t>(header.data(), kVlrLength);
     records.remove_prefix(kVlrHeaderBytes);
     if (length > records.size()) break;
     const absl::string_view content = records.substr(0, length);
     records.remove_prefix(length);
-    if (user != kProjectionUser) continue;
-    if (id == kGeoKeysId) {
-      const LasCrs keys = ReadGeoKeys(content, name);
-      crs.units.Update(keys.units);
-      if (crs.definition.empty()) crs.definition = keys.definition;
+    if (IsCrsRecord(header)) TakeCrsRecord(header, content, name, crs);
+  }
+  return crs;
+}
+
+absl::StatusOr<LasCrs> ReadExtendedLasCrs(const LasExtendedRecords& records, uint64_t file_bytes,
+                                          ReadFilePart read, absl::string_view name) {
+  LasCrs crs;
+  if (records.count > kMaxExtendedRecords) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name, ": must have at most ", kMaxExtendedRecords,
+                     " extended variable length records (got ", records.count, ")"));
+  }
+  uint64_t at = records.offset;
+  for (uint64_t i = 0; i < records.count; ++i) {
+    const auto check_rest = [&](absl::string_view what, uint64_t bytes) {
+      if (at <= file_bytes && bytes <= file_bytes - at) return absl::OkStatus();
+      return MalformedByte(name, at, what, " of the extended variable length record ", i + 1,
+                           " of ", records.count, " has ", bytes, " bytes, but the file has ",
+                           file_bytes);
+    };
+    VOXLOC_TRY(check_rest("the header", kExtendedHeaderBytes));
+    char header_bytes[kExtendedHeaderBytes];
+    VOXLOC_TRY(read(at, kExtendedHeaderBytes, header_bytes));
+    const absl::string_view header(header_bytes, kExtendedHeaderBytes);
+    const auto length = LoadAt<uint64_t>(header_bytes, kVlrLength);
+    at += kExtendedHeaderBytes;
+    VOXLOC_TRY(check_rest("the content", length));
+    if (IsCrsRecord(header)) {
+      if (length > kMaxExtendedCrsBytes) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat(name, ": byte ", at,
+                         ": the record of the coordinate reference system must have at "
+                         "most ",
+                         kMaxExtendedCrsBytes, " bytes (got ", length, ")"));
+      }
+      std::string content(static_cast<size_t>(length), '\0');
+      VOXLOC_TRY(read(at, content.size(), content.data()));
+      TakeCrsRecord(header, content, name, crs);
     }
-    if (id == kWktId) {
-      // Where a file has both, its header says that WKT holds.
-      const absl::string_view wkt = content.substr(0, content.find('\0'));
-      crs.units.Update(CheckWkt(wkt, name));
-      if (!wkt.empty()) crs.definition = std::string(wkt);
-    }
+    at += length;
   }
   return crs;
 }

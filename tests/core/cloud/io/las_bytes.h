@@ -21,6 +21,13 @@ inline std::string LasVlr(std::string user, uint16_t id, const std::string& cont
          std::string(32, 'd') + content;
 }
 
+// An extended one.
+inline std::string LasExtendedVlr(std::string user, uint16_t id, const std::string& content) {
+  user.resize(16, '\0');
+  return Bytes(uint16_t{0}) + user + Bytes(id, static_cast<uint64_t>(content.size())) +
+         std::string(32, 'd') + content;
+}
+
 struct GeoKey {
   uint16_t key;
   uint16_t place;  // of the value; 0: here
@@ -28,11 +35,14 @@ struct GeoKey {
 };
 
 // A directory of GeoTIFF keys.
-inline std::string GeoKeysVlr(const std::vector<GeoKey>& keys) {
+inline std::string GeoKeys(const std::vector<GeoKey>& keys) {
   const uint16_t one = 1;
   std::string content = Bytes(one, one, uint16_t{0}, static_cast<uint16_t>(keys.size()));
   for (const GeoKey& key : keys) content += Bytes(key.key, key.place, one, key.value);
-  return LasVlr("LASF_Projection", 34735, content);
+  return content;
+}
+inline std::string GeoKeysVlr(const std::vector<GeoKey>& keys) {
+  return LasVlr("LASF_Projection", 34735, GeoKeys(keys));
 }
 
 struct LasPoint {
@@ -54,11 +64,15 @@ struct LasFile {
   // Variable length records, between header and points.
   std::string vlrs;
   uint32_t vlr_count = 0;
+  // Extended ones, which only the header of 1.4 mentions, behind the points.
+  std::string extended;
+  uint32_t extended_count = 0;
   uint16_t extra_bytes = 0;  // behind each record
   // By which the header differs from what is true.
   int header_size_error = 0;
   int record_bytes_error = 0;
   int64_t data_offset_error = 0;
+  int64_t extended_offset_error = 0;
   int64_t points_error = 0;
   int64_t legacy_points_error = 0;
   std::vector<LasPoint> points;
@@ -108,10 +122,13 @@ struct LasFile {
     bytes += Bytes(1.0, -1.0, 1.0, -1.0, 1.0, -1.0);
     if (minor >= 3) bytes += Bytes(uint64_t{0});
     if (minor >= 4) {
-      bytes += Bytes(uint64_t{0}, uint32_t{0}, static_cast<uint64_t>(count + points_error));
+      const auto extended_offset = static_cast<int64_t>(header_size + vlrs.size() + records.size());
+      bytes += Bytes(
+          static_cast<uint64_t>(extended.empty() ? 0 : extended_offset + extended_offset_error),
+          extended_count, static_cast<uint64_t>(count + points_error));
       bytes += std::string(15 * 8, '\0');
     }
-    return bytes + vlrs + records;
+    return bytes + vlrs + records + extended;
   }
 };
 

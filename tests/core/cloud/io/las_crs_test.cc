@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/cloud/io/cloud_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -109,6 +111,166 @@ TEST(LasCrsTest, IsFoundBehindOtherRecordsAndAnyUnitIsTakenWhereItIsAskedFor) {
   const auto cloud = ReadCloud(path, options);
   ASSERT_TRUE(cloud.ok()) << cloud.status();
   EXPECT_EQ(cloud->size(), 1U);
+}
+
+// A file of version 1.4 with points of format 6 and these records.
+LasFile ExtendedFile(const std::string& extended, uint32_t count = 1) {
+  LasFile file;
+  file.minor = 4;
+  file.format = 6;
+  file.points = {{1, 2, 3, 4, false}, {5, 6, 7, 8, false}};
+  file.extended = extended;
+  file.extended_count = count;
+  return file;
+}
+
+std::string ExtendedWkt(const std::string& wkt) {
+  return LasExtendedVlr("LASF_Projection", 2112, wkt + std::string(1, '\0'));
+}
+
+// As InspectCloud, ReadCloud and ParseCloud have it, which must agree.
+absl::StatusOr<std::string> CrsOf(const LasFile& file, bool any_unit = true) {
+  const ScratchDir scratch;
+  const std::string bytes = file.ToBytes();
+  const std::string path = scratch.Write("a.las", bytes);
+  CloudReadOptions options;
+  options.any_unit = any_unit;
+  const auto info = InspectCloud(path, options);
+  EXPECT_EQ(ReadCloud(path, options).status().code(), info.status().code());
+  EXPECT_EQ(ParseCloud(CloudFormat::kLas, bytes, "a.las", options).status().code(),
+            info.status().code());
+  if (!info.ok()) return info.status();
+  EXPECT_EQ(info->points, file.points.size());
+  return info->crs;
+}
+
+constexpr const char* kLambert = "PROJCS[\"Lambert\",UNIT[\"metre\",1]]";
+
+TEST(ExtendedLasCrsTest, IsReadBehindThePoints) {
+  const std::string other = LasExtendedVlr("LASF_Spec", 65535, std::string(70'000, 'w'));
+  EXPECT_EQ(*CrsOf(ExtendedFile(ExtendedWkt(kUtm))), kUtm);
+  EXPECT_EQ(*CrsOf(ExtendedFile(other + ExtendedWkt(kUtm), 2)), kUtm);
+  // Longer than any record before the points.
+  const std::string large = absl::StrCat(kUtm, std::string(100'000, ' '));
+  EXPECT_EQ(*CrsOf(ExtendedFile(ExtendedWkt(large))), large);
+  EXPECT_EQ(*CrsOf(ExtendedFile(LasExtendedVlr("LASF_Projection", 34735,
+                                               GeoKeys({{1024, 0, 1}, {3072, 0, 25832}})))),
+            "EPSG:25832");
+  // Only as many as the header says, and none of a file of 1.3.
+  EXPECT_EQ(*CrsOf(ExtendedFile(other + ExtendedWkt(kUtm), 1)), "");
+  LasFile older = ExtendedFile(ExtendedWkt(kUtm));
+  older.minor = 3;
+  older.format = 1;
+  EXPECT_EQ(*CrsOf(older), "");
+}
+
+TEST(ExtendedLasCrsTest, HoldsOverThatBeforeThePoints) {
+  LasFile file = ExtendedFile(ExtendedWkt(kLambert));
+  file.vlrs = WktVlr(kUtm);
+  file.vlr_count = 1;
+  EXPECT_EQ(*CrsOf(file), kLambert);
+  // Its units, too: degrees that are superseded do not count, and degrees that supersede do.
+  file.vlrs = WktVlr("GEOGCS[\"WGS 84\"]");
+  EXPECT_EQ(*CrsOf(file, false), kLambert);
+  file.vlrs = WktVlr(kUtm);
+  file.extended = ExtendedWkt("GEOGCS[\"WGS 84\"]");
+  EXPECT_THAT(std::string(CrsOf(file, false).status().message()),
+              HasSubstr("(got degrees, by its WKT)"));
+  EXPECT_EQ(*CrsOf(file), "GEOGCS[\"WGS 84\"]");
+  // One that says nothing replaces nothing.
+  for (const std::string& nothing : {ExtendedWkt(""), LasExtendedVlr("another", 2112, kLambert),
+                                     LasExtendedVlr("LASF_Projection", 2111, kLambert),
+                                     LasExtendedVlr("LASF_Projection", 34735, "")}) {
+    file.extended = nothing;
+    EXPECT_EQ(*CrsOf(file), kUtm);
+  }
+}
+
+TEST(ExtendedLasCrsTest, SupersededRecordsArePassedOver) {
+  // Table "Superseded" of the specification: a record that no longer holds gets this user and id.
+  LasFile file = ExtendedFile(LasExtendedVlr("LASF_Spec", 7, kLambert) + ExtendedWkt(kUtm), 2);
+  file.vlrs = LasVlr("LASF_Spec", 7, "GEOGCS[\"WGS 84\"]");
+  file.vlr_count = 1;
+  EXPECT_EQ(*CrsOf(file, false), kUtm);
+  file.extended = LasExtendedVlr("LASF_Spec", 7, kLambert);
+  file.extended_count = 1;
+  EXPECT_EQ(*CrsOf(file, false), "");
+}
+
+TEST(ExtendedLasCrsTest, RecordsThatAreNotInTheFileAreRefused) {
+  const LasFile whole = ExtendedFile(LasExtendedVlr("x", 1, "yz") + ExtendedWkt(kUtm), 2);
+  const std::string bytes = whole.ToBytes();
+  const size_t end_of_points = bytes.size() - whole.extended.size();
+  for (size_t size = end_of_points; size < bytes.size(); ++size) {
+    const absl::Status status =
+        ParseCloud(CloudFormat::kLas, bytes.substr(0, size), "a.las").status();
+    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << size;
+    ASSERT_THAT(std::string(status.message()), HasSubstr("of 2 has "));
+  }
+  const auto error_of = [](const LasFile& file) {
+    const absl::Status status = CrsOf(file).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  };
+  LasFile file = ExtendedFile("x");
+  // In the points, and behind the file: the header has 375 bytes, and two points 60.
+  file.extended_offset_error = -1;
+  EXPECT_THAT(error_of(file),
+              HasSubstr("byte 235: the offset to the 1 extended variable length records must be "
+                        "435, the end of the points, to 436, the size of the file (got 434)"));
+  file.extended_offset_error = 2;
+  EXPECT_THAT(error_of(file), HasSubstr("(got 437)"));
+  file.extended_offset_error = 0;
+  EXPECT_THAT(error_of(file),
+              HasSubstr("byte 435: the header of the extended variable length record 1 of 1 has 60 "
+                        "bytes, but the file has 436"));
+  file.extended_count = 0;
+  EXPECT_TRUE(CrsOf(file).ok());
+  // A length that would overflow the offset.
+  std::string far = ExtendedWkt(kUtm);
+  far.replace(20, 8, Bytes(~uint64_t{0} - 100));
+  EXPECT_THAT(error_of(ExtendedFile(far)),
+              HasSubstr("the content of the extended variable length record 1 of 1 has "
+                        "18446744073709551515 bytes"));
+}
+
+TEST(ExtendedLasCrsTest, IsReadInBoundedMemory) {
+  // A file of a terabyte, of which only the records' headers and the WKT are read.
+  constexpr uint64_t kTerabyte = uint64_t{1} << 40;
+  const std::string wkt = ExtendedWkt(kUtm);
+  std::string large = LasExtendedVlr("LASF_Spec", 65535, "");
+  large.replace(20, 8, Bytes(kTerabyte - 1000 - 60 - wkt.size()));
+  std::vector<std::pair<uint64_t, size_t>> parts;
+  const auto read = [&](uint64_t offset, size_t count, char* out) {
+    parts.emplace_back(offset, count);
+    const bool first = offset < 1000 + large.size();
+    const std::string& from = first ? large : wkt;
+    from.copy(out, count, offset - (first ? 1000 : kTerabyte - wkt.size()));
+    return absl::OkStatus();
+  };
+  const auto crs = ReadExtendedLasCrs({1000, 2}, kTerabyte, read, "a.las");
+  ASSERT_TRUE(crs.ok()) << crs.status();
+  EXPECT_EQ(crs->definition, kUtm);
+  EXPECT_THAT(parts,
+              ::testing::ElementsAre(std::pair(uint64_t{1000}, size_t{60}),
+                                     std::pair(kTerabyte - wkt.size(), size_t{60}),
+                                     std::pair(kTerabyte - wkt.size() + 60, wkt.size() - 60)));
+}
+
+TEST(ExtendedLasCrsTest, LimitsAreErrors) {
+  const std::string most(kMaxExtendedCrsBytes, 'w');
+  EXPECT_TRUE(CrsOf(ExtendedFile(LasExtendedVlr("LASF_Projection", 2112, most))).ok());
+  absl::Status status =
+      CrsOf(ExtendedFile(LasExtendedVlr("LASF_Projection", 2112, most + "w"))).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("must have at most 1048576 bytes (got 1048577)"));
+  std::string many;
+  for (uint64_t i = 0; i < kMaxExtendedRecords; ++i) many += LasExtendedVlr("x", 1, "");
+  EXPECT_TRUE(CrsOf(ExtendedFile(many, kMaxExtendedRecords)).ok());
+  status = CrsOf(ExtendedFile(many + LasExtendedVlr("x", 1, ""), kMaxExtendedRecords + 1)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("must have at most 10000 extended"));
 }
 
 TEST(LasUnitsTest, EveryRecordThatIsThereIsRead) {
