@@ -229,6 +229,17 @@ absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& 
   return absl::OkStatus();
 }
 
+// Degrees need a reader that scales them.
+absl::Status CheckFormatOf(const std::string& path, const CrsToMap& crs) {
+  VOXLOC_ASSIGN_OR_RETURN(const CloudFormat format, CloudFormatOf(path));
+  if (crs.xy_scale() == 1.0 || format == CloudFormat::kLas || format == CloudFormat::kText) {
+    return absl::OkStatus();
+  }
+  return Malformed(path, "a file with coordinates in degrees, by ", crs.name(),
+                   ", must be .las, .xyz, .csv or .txt; convert the file: pdal translate ", path,
+                   " out.las");
+}
+
 // The coordinate reference system of each source, by the option or by what its file states.
 absl::Status AddCrs(const MapSourceOptions& options, std::vector<TileSource>& sources,
                     InputNotes* notes) {
@@ -251,18 +262,23 @@ absl::Status AddCrs(const MapSourceOptions& options, std::vector<TileSource>& so
     std::shared_ptr<const CrsToMap>& crs = known[definition];
     if (crs == nullptr) {
       absl::StatusOr<std::unique_ptr<const CrsToMap>> made =
-          CrsToMap::Create(definition, options.frame);
+          CrsToMap::Create(definition, options.frame, options.crs_heights);
       if (!made.ok()) {
         return absl::Status(made.status().code(),
                             absl::StrCat(source.path, ": ", made.status().message()));
       }
       crs = *std::move(made);
       if (notes != nullptr) {
-        notes->remarks.push_back(
-            absl::StrCat("coordinates of ", crs->name(),
-                         " are transformed to the map's frame, first those of ", source.path));
+        notes->remarks.push_back(absl::StrCat("coordinates of ", crs->name(),
+                                              " are transformed to the map's frame, and ",
+                                              crs->heights(), ", first those of ", source.path));
+        if (crs->keeps_stated_heights()) {
+          notes->warnings.push_back(absl::StrCat(
+              crs->heights(), ", whatever the map's are above, first those of ", source.path));
+        }
       }
     }
+    VOXLOC_TRY(CheckFormatOf(source.path, *crs));
     source.crs = crs;
     source.bounds.reset();  // of the metadata: in the coordinates of the file
   }
@@ -403,6 +419,7 @@ CloudReadOptions ReadOptionsOf(const TileSource& source, const CloudReadOptions&
   CloudReadOptions read = limits;
   read.record_floats = source.record_floats;
   read.any_unit = source.crs != nullptr;
+  read.xy_scale = source.crs != nullptr ? source.crs->xy_scale() : 1.0;
   return read;
 }
 

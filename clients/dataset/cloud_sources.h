@@ -77,7 +77,8 @@ struct MapSourceOptions {
   // The coordinate reference system of all clouds, as CrsToMap::Create takes it; `auto`: that which
   // each LAS file states; empty: they are in the map's frame. Without poses.
   std::string crs;
-  v1::MapFrame frame;  // with `crs`: where the map lies
+  CrsHeights crs_heights = CrsHeights::kTransform;  // with `crs`
+  v1::MapFrame frame;                               // with `crs`: where the map lies
 };
 
 // The tiles of `paths`, in their order; within a directory, in the numeric order of the names. A
@@ -92,8 +93,8 @@ struct MapSourceOptions {
 // map_projector_info.yaml in a directory, where there is one.
 [[nodiscard]] std::optional<std::string> FindProjectorYaml(const std::string& path);
 
-// How its file is read: by its record_floats, and in any unit where its coordinates are
-// transformed.
+// How its file is read: by its record_floats, and in any unit and by CrsToMap::xy_scale where its
+// coordinates are transformed.
 [[nodiscard]] CloudReadOptions ReadOptionsOf(const TileSource& source,
                                              const CloudReadOptions& limits = {});
 

@@ -109,7 +109,7 @@ Where the map lies on the earth is kept with it: Autoware's map_projector_info.y
 PATH that is a directory, or --projector, and --wgs84-origin. Where both are known the
 projector decides, unless its type is Local. A map gets its frame once; another one is
 refused. With --crs, the coordinates of a survey are transformed to that frame by PROJ
-(package proj-bin); heights become metres and keep their datum.
+(package proj-bin), heights too where the system says what they are above.
 
 With --bag the map is made of a recorded drive, of ROS 1 or ROS 2; no ROS is needed. Each
 scan is moved by the pose of its stamp. With --point-times, turning and driving during a
@@ -161,9 +161,14 @@ Examples:
             "writes it; default: map_projector_info.yaml in a PATH");
   CLI::Option* crs = AddOption(
       command, "--crs", options->input.crs, "CRS",
-      "Transform coordinates of this coordinate reference system, EPSG:CODE, with one of heights "
-      "EPSG:CODE+CODE, or WKT, to the map's frame, which --projector or --wgs84-origin gives; "
-      "`auto`: of the one that each LAS file states");
+      "Transform coordinates of this coordinate reference system, EPSG:CODE, with heights "
+      "EPSG:CODE+CODE or EPSG:CODE+ellipsoidal, or WKT, to the map's frame, which --projector or "
+      "--wgs84-origin gives; `auto`: of the one that each LAS file states");
+  command
+      ->add_flag("--keep-heights", options->input.keep_heights,
+                 "Take heights of the coordinate reference system as they are, in metres, whatever "
+                 "they are above")
+      ->needs(crs);
   AddBoxFlag(command, "--region",
              "Take only the points in the box between these corners, metres in the map's frame",
              &options->input.region);

@@ -256,6 +256,7 @@ absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadInput& input,
   source_options.record_floats = input.scan.record_floats;
   source_options.calibration = input.calibration;
   source_options.crs = input.crs;
+  if (input.keep_heights) source_options.crs_heights = CrsHeights::kKeep;
   if (!input.crs.empty()) {
     if (!frame.has_value()) {
       return absl::InvalidArgumentError(

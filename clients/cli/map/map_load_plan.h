@@ -36,6 +36,7 @@ struct MapLoadInput {
   std::string poses;
   std::string calibration;
   std::string crs;                    // MapSourceOptions::crs
+  bool keep_heights = false;          // of `crs`
   std::string region;                 // X0,Y0,Z0,X1,Y1,Z1; empty: all
   std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless one is large
   std::string spill_dir;

@@ -142,7 +142,7 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
       case CloudFormat::kNpy:
         return ParseRecords(format, bytes, name, limits);
       case CloudFormat::kText:
-        return ParseTextPoints(bytes, name, limits.max_points);
+        return ParseTextPoints(bytes, name, limits.max_points, limits.xy_scale);
     }
     return absl::InvalidArgumentError(absl::StrCat(name, ": unknown cloud format"));
   } catch (const std::bad_alloc&) {

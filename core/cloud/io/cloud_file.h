@@ -45,6 +45,8 @@ struct CloudReadOptions {
   // LAS: the caller transforms coordinates by CloudFileInfo::crs; else files that say that they are
   // not metres are refused.
   bool any_unit = false;
+  // LAS and text: what x and y are multiplied by, in double, before they become float32; above 0.
+  double xy_scale = 1.0;
 };
 
 enum class CloudFormat { kPcd, kPly, kKittiBin, kLas, kNpy, kText };

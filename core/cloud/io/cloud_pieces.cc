@@ -33,7 +33,7 @@ absl::StatusOr<CloudPieceReader> CloudPieceReader::Open(const std::string& path,
   if (format == CloudFormat::kText) {
     VOXLOC_ASSIGN_OR_RETURN(const CloudFileInfo info, InspectCloud(path, options.read));
     reader.points_ = info.points;
-    reader.text_.emplace(path);
+    reader.text_.emplace(path, options.read.xy_scale);
   } else {
     VOXLOC_ASSIGN_OR_RETURN(const std::optional<CloudRecords> records,
                             FindRecords(file, format, path, options.read));

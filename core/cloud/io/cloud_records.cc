@@ -77,6 +77,8 @@ absl::StatusOr<CloudRecords> ParseRecordsHeader(CloudFormat format, absl::string
   }
   VOXLOC_ASSIGN_OR_RETURN(LasHeader header, ParseLasHeader(head, file_bytes, name));
   VOXLOC_TRY(TakeExtendedRecords(file_bytes, read, name, header));
+  header.scale_m.head<2>() *= options.xy_scale;
+  header.offset_m.head<2>() *= options.xy_scale;
   if (!options.any_unit) VOXLOC_TRY(header.crs.units);
   CloudRecords records;
   records.record_bytes = header.record_bytes;

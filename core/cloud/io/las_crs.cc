@@ -36,11 +36,14 @@ constexpr uint16_t kVerticalKey = 4096;
 constexpr uint16_t kVerticalUnitsKey = 4099;
 constexpr uint16_t kMetre = 9001;         // EPSG
 constexpr uint16_t kUserDefined = 32767;  // said elsewhere
+// Heights above an ellipsoid, in GeoTIFF 1.0, which writers of LAS still use.
+constexpr uint16_t kFirstEllipsoid = 5001;
+constexpr uint16_t kLastEllipsoid = 5033;
 
 template <typename... Parts>
 absl::Status NotMetres(absl::string_view name, const Parts&... parts) {
   return Malformed(name, "the coordinates must be metres (got ", parts...,
-                   "); convert the file: pdal translate ", name,
+                   "); load the map with --crs auto, or convert the file: pdal translate ", name,
                    " out.las reprojection --filters.reprojection.out_srs=EPSG:CODE");
 }
 
@@ -73,10 +76,15 @@ LasCrs ReadGeoKeys(absl::string_view keys, absl::string_view name) {
   const uint16_t code = projected != 0 ? projected : value_of(kGeographicKey);
   const uint16_t vertical = value_of(kVerticalKey);
   const uint16_t height_unit = value_of(kVerticalUnitsKey);
-  const bool heights_known = vertical != 0 || height_unit == 0 || height_unit == kMetre;
-  if (code != 0 && heights_known) {
+  const bool ellipsoidal = vertical >= kFirstEllipsoid && vertical <= kLastEllipsoid;
+  const bool metres = height_unit == 0 || height_unit == kMetre;
+  if (code != 0 && (metres || (vertical != 0 && !ellipsoidal))) {
     crs.definition = absl::StrCat("EPSG:", code);
-    if (vertical != 0) absl::StrAppend(&crs.definition, "+", vertical);
+    if (ellipsoidal) {
+      absl::StrAppend(&crs.definition, kEllipsoidalHeights);
+    } else if (vertical != 0) {
+      absl::StrAppend(&crs.definition, "+", vertical);
+    }
   }
   return crs;
 }

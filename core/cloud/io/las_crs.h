@@ -32,9 +32,13 @@ template <typename T>
   return value;
 }
 
+// What follows a code of EPSG where heights are above the ellipsoid: EPSG:25832+ellipsoidal.
+inline constexpr absl::string_view kEllipsoidalHeights = "+ellipsoidal";
+
 struct LasCrs {
-  // WKT, or codes of EPSG: EPSG:25832, with that of the heights EPSG:25832+7837. Empty: the file
-  // states none, or one of its own keys, or it has heights that are not metres without their code.
+  // WKT, or codes of EPSG: EPSG:25832, with that of the heights EPSG:25832+7837 or
+  // kEllipsoidalHeights. Empty: the file states none, or one of its own keys, or it has heights
+  // that are not metres without their code.
   std::string definition;
   // InvalidArgument: coordinates are degrees, or lengths in a unit that is not the metre; the
   // message has the command that converts the file.

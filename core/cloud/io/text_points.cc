@@ -122,6 +122,7 @@ absl::Status TextPointParser::AddLine(absl::string_view line, CloudBuilder& buil
   VOXLOC_TRY(read(columns_->z, point.z()));
   double intensity = 0.0;
   if (columns_->intensity.has_value()) VOXLOC_TRY(read(*columns_->intensity, intensity));
+  point.head<2>() *= xy_scale_;
   builder.Add(point);
   if (columns_->intensity.has_value()) builder.AddIntensity(intensity);
   return absl::OkStatus();
@@ -147,9 +148,9 @@ absl::StatusOr<size_t> TextPointParser::Parse(absl::string_view text, bool last,
 }
 
 absl::StatusOr<PointCloud> ParseTextPoints(absl::string_view bytes, absl::string_view name,
-                                           size_t max_points) {
+                                           size_t max_points, double xy_scale) {
   CloudBuilder builder(0, false);
-  TextPointParser parser(name);
+  TextPointParser parser(name, xy_scale);
   const size_t one_more = max_points + (max_points < std::numeric_limits<size_t>::max() ? 1 : 0);
   VOXLOC_TRY(parser.Parse(bytes, true, one_more, builder).status());
   if (builder.size() > max_points) {

@@ -34,8 +34,9 @@ constexpr size_t kMaxTextLineBytes = size_t{1} << 20;
 // Reads the lines of one file, in parts of any size. For one thread.
 class TextPointParser {
  public:
-  // `name` stands for the file in messages.
-  explicit TextPointParser(absl::string_view name) : name_(name) {}
+  // `name` stands for the file in messages. x and y are multiplied by `xy_scale`.
+  explicit TextPointParser(absl::string_view name, double xy_scale = 1.0)
+      : name_(name), xy_scale_(xy_scale) {}
 
   // Adds the points of the next lines to `builder` until it has `max_points`, and returns how many
   // bytes it took: whole lines, but for the last of the file. `last`: the file ends with `text`.
@@ -49,6 +50,7 @@ class TextPointParser {
   absl::StatusOr<bool> ChooseColumns(absl::string_view line);
 
   std::string name_;
+  double xy_scale_;
   size_t line_number_ = 0;
   std::vector<absl::string_view> words_;  // of a line
   char separator_ = ' ';
@@ -58,7 +60,8 @@ class TextPointParser {
 };
 
 [[nodiscard]] absl::StatusOr<PointCloud> ParseTextPoints(absl::string_view bytes,
-                                                         absl::string_view name, size_t max_points);
+                                                         absl::string_view name, size_t max_points,
+                                                         double xy_scale = 1.0);
 
 // The number of points of a file of `file_bytes` that begins with `head`: by the length of the
 // points' lines in it where it is not the whole file. Where `head` is not, it must have a point.

@@ -12,8 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/cloud_digest.h"
@@ -270,9 +272,88 @@ TEST_F(MapLoadCommand, TransformsTheSystemThatALasFileStates) {
   file.offset = {987'000.0, 200'000.0, 40.0};
   const std::string feet = scratch_.Write("feet.las", file.ToBytes());
   EXPECT_FALSE(Run({"load", "--map", "york", feet}).ok());
-  ASSERT_TRUE(
-      Run({"load", "--map", "york", "--crs", "auto", "--wgs84-origin", "40.7,-74", feet}).ok());
+  ASSERT_TRUE(Run({"load", "--map", "york", "--crs", "auto", "--keep-heights", "--wgs84-origin",
+                   "40.7,-74", feet})
+                  .ok());
   EXPECT_NEAR(result_["extent_m"][0].get<double>(), 50.0 * 1200.0 / 3937.0, 0.1);
+}
+
+TEST_F(MapLoadCommand, TakesDegreesOfLasFilesAndText) {
+  // A metre in x and in y on the equator, to a tenth of a millimetre: 6378137 m * pi / 180 in a
+  // degree east, 6335439.3 m * pi / 180 to the north; what UTM makes of it is 0.9996 as long.
+  const double east_deg = 1.0 / (6'378'137.0 * M_PI / 180.0 * 0.9996);
+  const double north_deg = 1.0 / (6'335'439.327 * M_PI / 180.0 * 0.9996);
+  LasFile file;
+  file.scale = {1e-10, 1e-10, 0.001};
+  file.offset = {9.0, 0.0, 500.0};
+  file.points = {{0, 0, 0, 1, false},
+                 {static_cast<int32_t>(std::lround(east_deg * 1e10)),
+                  static_cast<int32_t>(std::lround(north_deg * 1e10)), 250, 1, false}};
+  file.vlr_count = 1;
+  file.vlrs = GeoKeysVlr({{1024, 0, 2}, {2048, 0, 4326}, {4096, 0, 5030}});
+  const std::string las = scratch_.Write("degrees/a.las", file.ToBytes());
+  const std::string text = scratch_.Write(
+      "degrees/b.csv", absl::StrFormat("9,0,500\n%.12f,%.12f,500.25\n", 9.0 + east_deg, north_deg));
+  const std::string yaml =
+      scratch_.Write("utm.yaml",
+                     "projector_type: LocalCartesianUTM\nvertical_datum: WGS84\n"
+                     "map_origin:\n  latitude: 0.0\n  longitude: 9.0\n");
+  for (const auto& [crs, path] :
+       {std::pair("auto", las), std::pair("EPSG:4326", las), std::pair("EPSG:4979", text)}) {
+    for (const char* tile_size : {"0", "1000"}) {
+      const absl::Status status = Run({"load", "--map", "town", "--crs", crs, "--tile-size",
+                                       tile_size, "--projector", yaml, path});
+      if (status.code() == absl::StatusCode::kFailedPrecondition) {
+        GTEST_SKIP() << "without PROJ (package proj-bin): " << status;
+      }
+      ASSERT_TRUE(status.ok()) << status;
+      const std::vector<double> extent = result_["extent_m"];
+      EXPECT_NEAR(extent[0], 1.0, 2e-4);
+      EXPECT_NEAR(extent[1], 1.0, 2e-4);
+      EXPECT_NEAR(extent[2], 0.25, 2e-4);
+    }
+  }
+  // Of no use without a system, and not in formats that are read as float32.
+  EXPECT_THAT(std::string(Run({"load", "--map", "town", las}).message()), HasSubstr("--crs auto"));
+  EXPECT_THAT(std::string(Run({"load", "--map", "town", "--crs", "EPSG:4326", "--projector", yaml,
+                               TwoClouds()})
+                              .message()),
+              HasSubstr("a.pcd: a file with coordinates in degrees, by WGS 84, must be .las"));
+}
+
+TEST_F(MapLoadCommand, SaysWhatBecomesOfHeights) {
+  LasFile file;
+  file.minor = 4;
+  file.format = 6;
+  file.offset = {691'000.0, 5'334'000.0, 500.0};
+  file.points = {{0, 0, 0, 1, false}, {5000, 6000, 300, 1, false}};
+  file.vlr_count = 1;
+  file.vlrs = GeoKeysVlr({{1024, 0, 1}, {3072, 0, 32632}, {4096, 0, 3855}});
+  const std::string las = scratch_.Write("a.las", file.ToBytes());
+  std::string yaml =
+      "projector_type: LocalCartesianUTM\nvertical_datum: EGM2008\n"
+      "map_origin:\n  latitude: 0.0\n  longitude: 9.0\n";
+  const std::string egm2008 = scratch_.Write("egm2008.yaml", yaml);
+  yaml.replace(yaml.find("EGM2008"), 7, "WGS84");
+  const std::string wgs84 = scratch_.Write("wgs84.yaml", yaml);
+  const absl::Status status =
+      Run({"load", "--map", "town", "--crs", "auto", "--projector", egm2008, las});
+  if (status.code() == absl::StatusCode::kFailedPrecondition) {
+    GTEST_SKIP() << "without PROJ (package proj-bin): " << status;
+  }
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_NEAR(result_["bounds"]["min"][2].get<double>(), 500.0, 1e-3);
+  EXPECT_THAT(result_["remarks"].dump(), HasSubstr("heights of EGM2008 height become heights above "
+                                                   "the geoid EGM2008"));
+  EXPECT_EQ(result_["doubts"], json::array());
+  ASSERT_TRUE(
+      Run({"load", "--map", "town", "--crs", "auto", "--keep-heights", "--projector", wgs84, las})
+          .ok());
+  EXPECT_NEAR(result_["bounds"]["min"][2].get<double>(), 500.0, 1e-3);
+  EXPECT_THAT(result_["doubts"].dump(),
+              HasSubstr("heights of EGM2008 height are taken as they are, "
+                        "whatever the map's are above"));
+  EXPECT_FALSE(Run({"load", "--map", "town", "--keep-heights", las}).ok());
 }
 
 TEST_F(MapLoadCommand, ASystemNeedsToBeStatedAndTheMapToBePlaced) {

@@ -84,6 +84,10 @@ TEST(LasCrsTest, IsTheWktOrTheCodesOfEpsg) {
             "EPSG:2263+6360");
   EXPECT_EQ(DefinitionOf(GeoKeysVlr({{1024, 0, 2}, {2048, 0, 4326}})), "EPSG:4326");
   EXPECT_EQ(DefinitionOf(GeoKeysVlr({{2048, 0, 4258}, {3072, 0, 25832}})), "EPSG:25832");
+  // VertCS_WGS_84_ellipsoid of GeoTIFF 1.0, whose unit is the metre.
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{3072, 0, 32632}, {4096, 0, 5030}, {4099, 0, 9001}})),
+            "EPSG:32632+ellipsoidal");
+  EXPECT_EQ(DefinitionOf(GeoKeysVlr({{3072, 0, 32632}, {4096, 0, 5030}, {4099, 0, 9003}})), "");
   EXPECT_EQ(DefinitionOf(WktVlr(kUtm)), kUtm);
   EXPECT_EQ(DefinitionOf(GeoKeysVlr({{3072, 0, 32632}}) + WktVlr(kUtm), 2), kUtm);
   EXPECT_EQ(DefinitionOf(WktVlr(kUtm) + GeoKeysVlr({{3072, 0, 32632}}), 2), kUtm);
