@@ -2,8 +2,7 @@
 
 #include "core/map_update/changed_cubes.h"
 
-#include <algorithm>
-
+#include "core/cloud/ground.h"
 #include "core/container/flat_table.h"
 
 namespace voxloc {
@@ -24,36 +23,6 @@ constexpr size_t kMinCubesAPlace = 8;
 // unchanged towns of seeds 101 to 105 (`voxloc_bench map-update --unchanged`) up to 15 such places
 // touched, where the map has gaps or its drift bends it; of a new house, 100 or more.
 constexpr size_t kMinPlaces = 20;
-
-// Heights above the lowest cube within a metre or two.
-class LowestNearby {
- public:
-  void Add(const Eigen::Vector3d& place) {
-    const CellKey column = ColumnOf(place);
-    if (double* lowest = lowest_.Find(column)) {
-      *lowest = std::min(*lowest, place.z());
-    } else {
-      lowest_.Insert(column, place.z());
-    }
-  }
-  [[nodiscard]] double HeightOf(const Eigen::Vector3d& place) const {
-    const CellKey column = ColumnOf(place);
-    double lowest_m = place.z();
-    for (int32_t y = column.y - 1; y <= column.y + 1; ++y) {
-      for (int32_t x = column.x - 1; x <= column.x + 1; ++x) {
-        const double* lowest = lowest_.Find({x, y, 0});
-        if (lowest != nullptr) lowest_m = std::min(lowest_m, *lowest);
-      }
-    }
-    return place.z() - lowest_m;
-  }
-
- private:
-  static CellKey ColumnOf(const Eigen::Vector3d& place) {
-    return CellOf({place.x(), place.y(), 0.0}, kPlaceM);
-  }
-  FlatTable<CellKey, double> lowest_;
-};
 
 // The changed places over the height of cars, in groups that touch each other.
 class RaisedPlaces {
@@ -99,7 +68,7 @@ ChangedCubes::ChangedCubes(const CubeVotes& votes, const ChangeRule& rule,
   const auto is_changed = [this](size_t cube) {
     return fates_[cube] == CubeFate::kGone || fates_[cube] == CubeFate::kNew;
   };
-  LowestNearby lowest;
+  LowestNearby lowest(kPlaceM);
   FlatTable<CellKey, uint32_t> changed;  // cubes in each place
   for (const VotedCube& cube : cubes) {
     const Eigen::Vector3d centre = CellCentre(cube.key, cube_m);
@@ -120,7 +89,7 @@ ChangedCubes::ChangedCubes(const CubeVotes& votes, const ChangeRule& rule,
       fates_[i] = CubeFate::kStays;
       continue;
     }
-    const double height_m = lowest.HeightOf(centre);
+    const double height_m = centre.z() - lowest.At(centre);
     if (height_m <= kRaisedM) continue;
     raised.Add(place);
     const CellKey column = CellOf({centre.x(), centre.y(), 0.0}, kColumnM);
@@ -132,7 +101,7 @@ ChangedCubes::ChangedCubes(const CubeVotes& votes, const ChangeRule& rule,
   for (size_t i = 0; i < cubes.size(); ++i) {
     if (!is_changed(i)) continue;
     const Eigen::Vector3d centre = CellCentre(cubes[i].key, cube_m);
-    const double height_m = lowest.HeightOf(centre);
+    const double height_m = centre.z() - lowest.At(centre);
     if (height_m > kRaisedM) {
       large_[i] = raised.GroupSize(CellOf(centre, kPlaceM)) >= kMinPlaces;
     } else if (fates_[i] == CubeFate::kNew && height_m > kStandingM &&

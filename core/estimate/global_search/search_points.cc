@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/cloud/ground.h"
 #include "core/container/flat_table.h"
 #include "core/map/lattice.h"
 
@@ -47,30 +48,12 @@ std::vector<Eigen::Vector3d> Thin(const PointCloud& scan, double reach_m, double
 
 // Whether each point stands clear of what is lowest around it.
 std::vector<bool> ClearOfGround(const std::vector<Eigen::Vector3d>& points) {
-  FlatTable<CellKey, double> lowest_m;  // of each tile
-  const auto tile_of = [](const Eigen::Vector3d& point) {
-    return CellOf({point.x(), point.y(), 0.0}, kGroundTile_m);
-  };
-  for (const Eigen::Vector3d& point : points) {
-    const CellKey tile = tile_of(point);
-    if (double* const known_m = lowest_m.Find(tile)) {
-      *known_m = std::min(*known_m, point.z());
-    } else {
-      lowest_m.Insert(tile, point.z());
-    }
-  }
+  LowestNearby lowest(kGroundTile_m);
+  for (const Eigen::Vector3d& point : points) lowest.Add(point);
   std::vector<bool> clear;
   clear.reserve(points.size());
   for (const Eigen::Vector3d& point : points) {
-    const CellKey tile = tile_of(point);
-    double ground_m = point.z();
-    for (int32_t y = -1; y <= 1; ++y) {
-      for (int32_t x = -1; x <= 1; ++x) {
-        const double* const known_m = lowest_m.Find({tile.x + x, tile.y + y, 0});
-        if (known_m != nullptr) ground_m = std::min(ground_m, *known_m);
-      }
-    }
-    clear.push_back(point.z() > ground_m + kClearance_m);
+    clear.push_back(point.z() > lowest.At(point) + kClearance_m);
   }
   return clear;
 }
