@@ -63,7 +63,7 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
       const client::UploadResult result,
       UploadWithProgress(options.server, options.commit, std::move(begin), std::move(plan.tiles)));
   const size_t skipped = plan.skipped->size() - skipped_before;
-  tiles -= skipped;
+  tiles -= skipped + plan.bare->size();
   plan.clouds -= skipped;
   const double seconds = watch.seconds();
   const uint64_t not_finite = plan.points_not_finite + result.counts.points_not_finite;
@@ -72,9 +72,9 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
       result.committed.map().revision(), GroupDigits(result.counts.points_kept + not_finite),
       plan.clouds, tiles, seconds, UploadNotes(result, options.commit.stages(), not_finite));
   if (!plan.skipped->empty()) {
+    const bool chosen = !options.input.region.empty() || !options.input.above_ground.empty();
     absl::StrAppend(&text, "left out, since they have no finite point",
-                    options.input.region.empty() ? ": " : " in the region: ",
-                    absl::StrJoin(*plan.skipped, ", "), "\n");
+                    chosen ? " that is taken: " : ": ", absl::StrJoin(*plan.skipped, ", "), "\n");
   }
   absl::StrAppend(&text, plan.survey->Text());
   Json json = UploadJson(result);
@@ -135,6 +135,7 @@ Examples:
   voxloc map load --map yard --bag drive.mcap --point-times auto --scan-distance 2
   voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd
   voxloc map load --map town --crs auto --projector map_projector_info.yaml survey/
+  voxloc map load --map town --tile-size 50 --above-ground 0,12 survey.las
   voxloc map load --map town --leaf 0.1 --region 0,0,-5,900,900,20 survey.las)");
   AddMapFlag(command, &options->input.map, "Load this map")->required();
   AddOption(command, "--tile-size", options->input.tile_size_m, "S",
@@ -172,6 +173,10 @@ Examples:
   AddBoxFlag(command, "--region",
              "Take only the points in the box between these corners, metres in the map's frame",
              &options->input.region);
+  AddNumbersFlag(command, "--above-ground", kAboveGroundNames, 2, 2,
+                 "Take only the points that are from MIN to MAX metres above the ground, which is "
+                 "the lowest of the tile's points nearby",
+                 &options->input.above_ground);
   AddNumbersFlag(command, "--wgs84-origin", kOriginNames, 2, 4,
                  "Put the map's origin at this latitude and longitude (degrees, WGS84) and "
                  "altitude (metres), its x axis YAW degrees from east, counterclockwise; "

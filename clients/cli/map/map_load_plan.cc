@@ -12,6 +12,7 @@
 #include "clients/cli/output/terminal.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/ground.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/cloud_pieces.h"
 #include "core/status/try.h"
@@ -53,10 +54,15 @@ absl::StatusOr<TileSpill> CreateSpill(const MapLoadInput& input, double tile_siz
   return TileSpill::Create(spill);
 }
 
-// What is taken of points in the map's frame: those in a box, and of a tile the centroids of
-// voxels.
+absl::Status NoPoints() {
+  return absl::InvalidArgumentError("the map must have finite points (got none)");
+}
+
+// What is taken of points in the map's frame: those in a box, and of a tile those in a range of
+// heights above its ground, or the centroids of their voxels.
 struct PointChoice {
   std::optional<FilterOptions::Box> region;
+  std::optional<GroundRange> above_ground;
   double leaf_m = 0.0;  // 0: all points
 
   [[nodiscard]] absl::StatusOr<PointCloud> Crop(PointCloud points) const {
@@ -66,7 +72,10 @@ struct PointChoice {
     VOXLOC_ASSIGN_OR_RETURN(FilteredCloud inside, FilterCloud(points, filter));
     return std::move(inside.cloud);
   }
-  [[nodiscard]] absl::StatusOr<PointCloud> Thin(PointCloud tile) const {
+  [[nodiscard]] absl::StatusOr<PointCloud> TakeOf(PointCloud tile) const {
+    if (above_ground.has_value()) {
+      VOXLOC_ASSIGN_OR_RETURN(tile, CropAboveGround(tile, *above_ground));
+    }
     if (leaf_m == 0.0 || tile.empty()) return tile;
     return VoxelDownsample(tile, leaf_m);
   }
@@ -79,6 +88,16 @@ absl::StatusOr<PointChoice> ChoiceOf(const MapLoadInput& input) {
     VOXLOC_TRY(ParseBox(input.region, &box));
     choice.region = {{box.min().x(), box.min().y(), box.min().z()},
                      {box.max().x(), box.max().y(), box.max().z()}};
+  }
+  if (!input.above_ground.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<double> limits_m,
+                            ParseNumbers(input.above_ground, kAboveGroundNames, 2, 2));
+    choice.above_ground = {limits_m[0], limits_m[1]};
+    if (limits_m[0] < 0.0 || limits_m[0] > limits_m[1]) {
+      return absl::InvalidArgumentError(absl::StrCat("--above-ground ", kAboveGroundNames,
+                                                     " must be from 0 and ascend (got ",
+                                                     input.above_ground, ")"));
+    }
   }
   // The scans of a bag are thinned one by one.
   if (input.bag.paths.empty()) choice.leaf_m = input.scan.leaf_m;
@@ -117,11 +136,16 @@ class TileCutter {
     VOXLOC_TRY(spill_->Finish());
     plan_.points_not_finite = spill_->points_not_finite();
     for (const TileIndex& index : spill_->tiles()) {
-      const auto load = [spill = spill_, index, choice = choice_]() -> absl::StatusOr<PointCloud> {
+      const std::string id = spill_->Describe(index).id;
+      const auto load = [spill = spill_, index, id, choice = choice_, bare = plan_.bare,
+                         all = spill_->tiles().size()]() -> absl::StatusOr<PointCloud> {
         VOXLOC_ASSIGN_OR_RETURN(TileCloud tile, spill->Load(index));
-        return choice.Thin(std::move(tile.cloud));
+        VOXLOC_ASSIGN_OR_RETURN(PointCloud taken, choice.TakeOf(std::move(tile.cloud)));
+        if (taken.empty()) bare->insert(id);
+        if (bare->size() == all) return NoPoints();
+        return taken;
       };
-      plan_.tiles.push_back({spill_->Describe(index).id, load, std::nullopt});
+      plan_.tiles.push_back({id, load, std::nullopt});
     }
     return std::move(plan_);
   }
@@ -218,26 +242,29 @@ absl::Status SkipEmpty(std::vector<TileSource>* sources, MapLoadPlan* plan) {
 }
 
 // One tile per cloud. Clouds of a directory without a finite point are skipped like empty ones, and
-// so are clouds without one in the region.
+// so are clouds without one in the region or in the range above the ground.
 void AddTilePerCloud(const std::vector<TileSource>& sources, const PointChoice& choice,
                      MapLoadPlan* plan) {
   plan->clouds = sources.size();
   const std::shared_ptr<MapSurvey> survey = plan->survey;
   const std::shared_ptr<std::set<std::string>> skipped = plan->skipped;
   const auto loaded = std::make_shared<std::set<std::string>>();
+  const auto bare = std::make_shared<std::set<std::string>>();  // of which nothing is taken
   for (const TileSource& source : sources) {
-    const auto load = [source, choice, survey, skipped, loaded,
+    const auto load = [source, choice, survey, skipped, loaded, bare,
                        all = sources.size()]() -> absl::StatusOr<PointCloud> {
       VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, LoadTile(source));
       VOXLOC_ASSIGN_OR_RETURN(cloud, choice.Crop(std::move(cloud)));
       survey->Begin(source.id, source.bounds, source.map_T_cloud.has_value());
       survey->Add(source.id, cloud);
       loaded->insert(source.id);
-      const bool may_be_empty = source.listed || choice.region.has_value();
-      if (!may_be_empty || survey->PointsOf(source.id) > 0) return choice.Thin(std::move(cloud));
-      if (loaded->size() == all && survey->points() == 0) {
-        return absl::InvalidArgumentError("the map must have finite points (got none)");
-      }
+      VOXLOC_ASSIGN_OR_RETURN(cloud, choice.TakeOf(std::move(cloud)));
+      const bool may_be_empty =
+          source.listed || choice.region.has_value() || choice.above_ground.has_value();
+      if (!may_be_empty || (survey->PointsOf(source.id) > 0 && !cloud.empty())) return cloud;
+      bare->insert(source.id);
+      const bool no_points = loaded->size() == all && survey->points() == 0;
+      if (no_points || bare->size() == all) return NoPoints();
       skipped->insert(source.path);
       return PointCloud();
     };

@@ -24,6 +24,9 @@
 
 namespace voxloc::cli {
 
+// How --above-ground is typed.
+constexpr char kAboveGroundNames[] = "MIN,MAX";
+
 // As the flags give it.
 struct MapLoadInput {
   std::string map;  // its name, for messages
@@ -38,12 +41,15 @@ struct MapLoadInput {
   std::string crs;                    // MapSourceOptions::crs
   bool keep_heights = false;          // of `crs`
   std::string region;                 // X0,Y0,Z0,X1,Y1,Z1; empty: all
+  std::string above_ground;           // kAboveGroundNames; empty: all
   std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless one is large
   std::string spill_dir;
 };
 
 struct MapLoadPlan {
   std::vector<client::UploadTile> tiles;
+  // Of those that were cut and have been loaded, the ones of whose points none is taken.
+  std::shared_ptr<std::set<std::string>> bare = std::make_shared<std::set<std::string>>();
   size_t clouds = 0;
   uint64_t points_not_finite = 0;  // that are in none of the tiles
   // Covers what has been read: all points once the tiles are loaded.

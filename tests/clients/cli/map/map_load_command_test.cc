@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/tile_spill.h"
@@ -237,6 +238,42 @@ TEST_F(MapLoadCommand, TakesTheRegionAndThinsTiles) {
   EXPECT_THAT(
       std::string(Run({"load", "--map", "town", "--region", "5,0,0,1,1,1", path}).message()),
       HasSubstr("box.min.x must be at most box.max.x"));
+}
+
+TEST_F(MapLoadCommand, TakesHeightsAboveTheGroundOfTiles) {
+  // Two places, 60 m and 5 m high, with a post on the first; the second is bare.
+  PointCloud cloud;
+  for (int i = 0; i < 100; ++i) {
+    const float x = 0.5F * static_cast<float>(i % 10);
+    const float y = 0.5F * static_cast<float>(i / 10);
+    cloud.PushBack(x, y, 60.0F);
+    cloud.PushBack(x + 100.0F, y, 5.0F);
+  }
+  for (const float z : {60.5F, 61.0F, 63.0F}) cloud.PushBack(2.2F, 2.2F, z);
+  ASSERT_TRUE(WritePcd(scratch_.Path("map/a.pcd"), cloud).ok());
+  const std::string path = scratch_.Path("map/a.pcd");
+  for (const char* tile_size : {"0", "50"}) {
+    ASSERT_TRUE(
+        Run({"load", "--map", "town", "--tile-size", tile_size, "--above-ground", "0.5,2", path})
+            .ok());
+    EXPECT_EQ(result_["points"], 2);
+    EXPECT_EQ(result_["tiles"], 1);
+    EXPECT_EQ(maps_.tiles().size(), 1u);
+    ASSERT_TRUE(Run({"load", "--map", "town", "--tile-size", tile_size, "--above-ground", "0,0.2",
+                     "--leaf", "10", path})
+                    .ok());
+    EXPECT_EQ(result_["points"], 2);
+    EXPECT_THAT(std::string(Run({"load", "--map", "town", "--tile-size", tile_size,
+                                 "--above-ground", "10,20", path})
+                                .message()),
+                HasSubstr("must have finite points"));
+  }
+  for (const char* limits : {"2,1", "-1,2"}) {
+    EXPECT_THAT(
+        std::string(Run({"load", "--map", "town", absl::StrCat("--above-ground=", limits), path})
+                        .message()),
+        HasSubstr("--above-ground MIN,MAX must be from 0 and ascend (got "));
+  }
 }
 
 TEST_F(MapLoadCommand, TransformsTheSystemThatALasFileStates) {
