@@ -19,13 +19,9 @@ namespace {
 constexpr double kWayStepM = 20.0;
 
 struct MapExtensionFlags {
-  EngineOptions engine;
-  std::string profile = "precise";
   TownFlags towns;
-  size_t passes = 10;
   AgedTownOptions town;
   ExtensionOptions extension;
-  std::string json;
 };
 
 void PrintWays(const std::vector<AgedTown::WayError>& placed) {
@@ -42,62 +38,63 @@ void PrintWays(const std::vector<AgedTown::WayError>& placed) {
   }
 }
 
-absl::Status RunMapExtension(const MapExtensionFlags& flags) {
-  auto engine = MakeEngine(flags.engine);
-  if (!engine.ok()) return engine.status();
-  const auto profile = ProfileOf(flags.profile);
-  if (!profile.ok()) return profile.status();
-  nlohmann::json rows = nlohmann::json::array();
-  for (size_t i = 0; i < flags.towns.towns; ++i) {
-    AgedTownOptions options = flags.town;
-    options.seed = flags.towns.first_seed + i;
-    auto town = AgedTown::Make(**engine, *profile, options);
-    if (absl::IsNotFound(town.status())) {
-      std::printf("town %llu: %s\n", static_cast<unsigned long long>(options.seed),
-                  std::string(town.status().message()).c_str());
-      continue;
-    }
-    if (!town.ok()) return town.status();
-    for (size_t pass = 0; pass < flags.passes; ++pass) {
-      if (absl::Status status = (*town)->Drive(); !status.ok()) return status;
-    }
-    const UpdateRequest request = (*town)->Request();
-    const auto proposal = ExtendMap(**engine, *profile, request, flags.extension);
-    if (!proposal.ok()) return proposal.status();
-    const auto quality = (*town)->JudgeExtension(*proposal);
-    if (!quality.ok()) return quality.status();
-    std::printf(
-        "town %llu: %zu scans, %zu beyond the map, %zu not placed, %zu corrected, %zu passes "
-        "dropped; %zu new tiles, %zu unconfirmed; points %zu, median %.3f m, 95 %% %.3f m, "
-        "transient %.4f; recalled %.3f of %zu; seams %zu, median %.4f m, 95 %% %.4f m, of the "
-        "removed tiles %zu, %.4f m, %.4f m; error new %.4f fresh %.4f m of %zu scans\n",
-        static_cast<unsigned long long>(options.seed), request.scans.size(),
-        proposal->placed.size(), proposal->counts.not_accepted, proposal->counts.corrected,
-        CountPasses(proposal->dropped_passes), proposal->tiles.size(),
-        proposal->unconfirmed_tiles.size(), quality->new_points, quality->median_m, quality->p95_m,
-        quality->transient, quality->recalled, quality->seen, quality->seams_m.size(),
-        Quantile(quality->seams_m, 0.5), Quantile(quality->seams_m, 0.95),
-        quality->removed_seams_m.size(), Quantile(quality->removed_seams_m, 0.5),
-        Quantile(quality->removed_seams_m, 0.95), quality->error_new_m, quality->error_fresh_m,
-        quality->scans);
-    PrintWays(quality->placed);
-    std::fflush(stdout);
-    rows.push_back({{"town", options.seed},
-                    {"scans", request.scans.size()},
-                    {"placed", proposal->placed.size()},
-                    {"tiles", proposal->tiles.size()},
-                    {"unconfirmed_tiles", proposal->unconfirmed_tiles.size()},
-                    {"new_points", quality->new_points},
-                    {"median_m", quality->median_m},
-                    {"p95_m", quality->p95_m},
-                    {"transient", quality->transient},
-                    {"recalled", quality->recalled},
-                    {"seam_median_m", Quantile(quality->seams_m, 0.5)},
-                    {"seam_p95_m", Quantile(quality->seams_m, 0.95)},
-                    {"error_new_m", quality->error_new_m},
-                    {"error_fresh_m", quality->error_fresh_m}});
+absl::Status JudgeExtensionOf(const MapExtensionFlags& flags, Engine& engine,
+                              const Profile& profile, uint64_t seed, nlohmann::json& rows) {
+  AgedTownOptions options = flags.town;
+  options.seed = seed;
+  auto town = AgedTown::Make(engine, profile, options);
+  if (absl::IsNotFound(town.status())) {
+    std::printf("town %llu: %s\n", static_cast<unsigned long long>(options.seed),
+                std::string(town.status().message()).c_str());
+    return absl::OkStatus();
   }
-  return WriteJson(flags.json, {{"rows", rows}});
+  if (!town.ok()) return town.status();
+  for (size_t pass = 0; pass < flags.towns.passes; ++pass) {
+    if (absl::Status status = (*town)->Drive(); !status.ok()) return status;
+  }
+  const UpdateRequest request = (*town)->Request();
+  const auto proposal = ExtendMap(engine, profile, request, flags.extension);
+  if (!proposal.ok()) return proposal.status();
+  const auto quality = (*town)->JudgeExtension(*proposal);
+  if (!quality.ok()) return quality.status();
+  std::printf(
+      "town %llu: %zu scans, %zu beyond the map, %zu not placed, %zu corrected, %zu passes "
+      "dropped; %zu new tiles, %zu unconfirmed; points %zu, median %.3f m, 95 %% %.3f m, "
+      "transient %.4f; recalled %.3f of %zu; seams %zu, median %.4f m, 95 %% %.4f m, of the "
+      "removed tiles %zu, %.4f m, %.4f m; error new %.4f fresh %.4f m of %zu scans\n",
+      static_cast<unsigned long long>(options.seed), request.scans.size(), proposal->placed.size(),
+      proposal->counts.not_accepted, proposal->counts.corrected,
+      CountPasses(proposal->dropped_passes), proposal->tiles.size(),
+      proposal->unconfirmed_tiles.size(), quality->new_points, quality->median_m, quality->p95_m,
+      quality->transient, quality->recalled, quality->seen, quality->seams_m.size(),
+      Quantile(quality->seams_m, 0.5), Quantile(quality->seams_m, 0.95),
+      quality->removed_seams_m.size(), Quantile(quality->removed_seams_m, 0.5),
+      Quantile(quality->removed_seams_m, 0.95), quality->error_new_m, quality->error_fresh_m,
+      quality->scans);
+  PrintWays(quality->placed);
+  std::fflush(stdout);
+  rows.push_back({{"town", options.seed},
+                  {"scans", request.scans.size()},
+                  {"placed", proposal->placed.size()},
+                  {"tiles", proposal->tiles.size()},
+                  {"unconfirmed_tiles", proposal->unconfirmed_tiles.size()},
+                  {"new_points", quality->new_points},
+                  {"median_m", quality->median_m},
+                  {"p95_m", quality->p95_m},
+                  {"transient", quality->transient},
+                  {"recalled", quality->recalled},
+                  {"seam_median_m", Quantile(quality->seams_m, 0.5)},
+                  {"seam_p95_m", Quantile(quality->seams_m, 0.95)},
+                  {"error_new_m", quality->error_new_m},
+                  {"error_fresh_m", quality->error_fresh_m}});
+  return absl::OkStatus();
+}
+
+absl::Status RunMapExtension(const MapExtensionFlags& flags) {
+  return RunTowns(flags.towns,
+                  [&](Engine& engine, const Profile& profile, uint64_t seed, nlohmann::json& rows) {
+                    return JudgeExtensionOf(flags, engine, profile, seed, rows);
+                  });
 }
 
 }  // namespace
@@ -109,12 +106,7 @@ Command AddMapExtensionCommand(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "map-extension",
       "Propose new tiles beyond the edge of maps of simulated towns and judge them");
-  AddEngineFlags(*app, flags->engine);
-  AddProfileFlag(*app, flags->profile);
   AddTownFlags(*app, flags->towns);
-  app->add_option("--passes", flags->passes, "Drives through each town")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
   AddAgedTownFlags(*app, flags->town);
   app->add_option("--edge", flags->town.removed_edge_m,
                   "Width of the strip of a town that is not in its map, metres")
@@ -124,7 +116,6 @@ Command AddMapExtensionCommand(CLI::App& program) {
                   "Way beyond the map up to which scans are used, metres")
       ->check(CLI::Range(1.0, 500.0))
       ->capture_default_str();
-  AddJsonFlag(*app, flags->json);
   return {app, [flags] { return RunMapExtension(*flags); }};
 }
 

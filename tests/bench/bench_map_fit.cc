@@ -19,11 +19,8 @@ namespace voxloc::bench {
 namespace {
 
 struct MapFitFlags {
-  EngineOptions engine;
-  std::string profile = "precise";
-  TownFlags towns{1, 4};
+  TownFlags towns;
   size_t passes_before = 6;
-  size_t passes = 5;
   int rings = 32;
   double moved_by_m = 0.5;
   double changed_parking = 0.5;
@@ -31,7 +28,6 @@ struct MapFitFlags {
   double size_m = 140.0;
   double drive_s = 40.0;
   bool list_tiles = false;
-  std::string json;
 };
 
 const std::vector<std::pair<const char*, TownChange>>& Changes() {
@@ -72,62 +68,63 @@ double MaxOfUnchanged(const std::vector<const ChangedTown::Tile*>& ranked) {
   return 0.0;
 }
 
-absl::Status RunMapFit(const MapFitFlags& flags) {
-  auto engine = MakeEngine(flags.engine);
-  if (!engine.ok()) return engine.status();
-  const auto profile = ProfileOf(flags.profile);
-  if (!profile.ok()) return profile.status();
-  nlohmann::json rows = nlohmann::json::array();
-  for (size_t i = 0; i < flags.towns.towns; ++i) {
-    for (const auto& [name, change] : Changes()) {
-      ChangedTownOptions options;
-      options.seed = flags.towns.first_seed + i;
-      options.change = change;
-      options.moved_by_m = flags.moved_by_m;
-      options.changed_parking = flags.changed_parking;
-      options.rings = flags.rings;
-      options.tile_size_m = flags.tile_size_m;
-      options.size_m = flags.size_m;
-      options.drive_s = flags.drive_s;
-      auto town = ChangedTown::Make(**engine, *profile, options);
-      if (!town.ok()) return town.status();
-      for (size_t pass = 0; pass < flags.passes_before; ++pass) {
-        if (auto report = (*town)->Drive(ChangedTown::When::kBefore); !report.ok()) {
-          return report.status();
-        }
+absl::Status JudgeFits(const MapFitFlags& flags, Engine& engine, const Profile& profile,
+                       uint64_t seed, nlohmann::json& rows) {
+  for (const auto& [name, change] : Changes()) {
+    ChangedTownOptions options;
+    options.seed = seed;
+    options.change = change;
+    options.moved_by_m = flags.moved_by_m;
+    options.changed_parking = flags.changed_parking;
+    options.rings = flags.rings;
+    options.tile_size_m = flags.tile_size_m;
+    options.size_m = flags.size_m;
+    options.drive_s = flags.drive_s;
+    auto town = ChangedTown::Make(engine, profile, options);
+    if (!town.ok()) return town.status();
+    for (size_t pass = 0; pass < flags.passes_before; ++pass) {
+      if (auto report = (*town)->Drive(ChangedTown::When::kBefore); !report.ok()) {
+        return report.status();
       }
-      for (size_t pass = 1; pass <= flags.passes; ++pass) {
-        const auto report = (*town)->Drive(ChangedTown::When::kAfter);
-        if (!report.ok()) return report.status();
-        const auto ranked = (*town)->Ranked();
-        const size_t place = RankOfChanged(ranked);
-        const double changed = place == 0 ? 0.0 : ranked[place - 1]->fit.change();
-        const double unchanged = MaxOfUnchanged(ranked);
-        const double sample_ms =
-            1e3 * report->observe_s / std::max<double>(1.0, static_cast<double>(report->accepted));
-        std::printf(
-            "town %3llu %-8s pass %2zu: accepted %2zu of %2zu (error up to %.3f m), %.2f ms a "
-            "scan; "
-            "changed tile is number %zu of %zu with %.3f, the worst other %.3f\n",
-            static_cast<unsigned long long>(options.seed), name, pass, report->accepted,
-            report->scans, report->worst_error_m, sample_ms, place, ranked.size(), changed,
-            unchanged);
-        rows.push_back({{"town", options.seed},
-                        {"change", name},
-                        {"pass", pass},
-                        {"scans", report->scans},
-                        {"accepted", report->accepted},
-                        {"worst_error_m", report->worst_error_m},
-                        {"sample_ms", sample_ms},
-                        {"tiles", ranked.size()},
-                        {"place", place},
-                        {"changed", changed},
-                        {"unchanged", unchanged}});
-      }
-      if (flags.list_tiles) PrintTiles((*town)->Ranked());
     }
+    for (size_t pass = 1; pass <= flags.towns.passes; ++pass) {
+      const auto report = (*town)->Drive(ChangedTown::When::kAfter);
+      if (!report.ok()) return report.status();
+      const auto ranked = (*town)->Ranked();
+      const size_t place = RankOfChanged(ranked);
+      const double changed = place == 0 ? 0.0 : ranked[place - 1]->fit.change();
+      const double unchanged = MaxOfUnchanged(ranked);
+      const double sample_ms =
+          1e3 * report->observe_s / std::max<double>(1.0, static_cast<double>(report->accepted));
+      std::printf(
+          "town %3llu %-8s pass %2zu: accepted %2zu of %2zu (error up to %.3f m), %.2f ms a "
+          "scan; "
+          "changed tile is number %zu of %zu with %.3f, the worst other %.3f\n",
+          static_cast<unsigned long long>(options.seed), name, pass, report->accepted,
+          report->scans, report->worst_error_m, sample_ms, place, ranked.size(), changed,
+          unchanged);
+      rows.push_back({{"town", options.seed},
+                      {"change", name},
+                      {"pass", pass},
+                      {"scans", report->scans},
+                      {"accepted", report->accepted},
+                      {"worst_error_m", report->worst_error_m},
+                      {"sample_ms", sample_ms},
+                      {"tiles", ranked.size()},
+                      {"place", place},
+                      {"changed", changed},
+                      {"unchanged", unchanged}});
+    }
+    if (flags.list_tiles) PrintTiles((*town)->Ranked());
   }
-  return WriteJson(flags.json, {{"rows", rows}});
+  return absl::OkStatus();
+}
+
+absl::Status RunMapFit(const MapFitFlags& flags) {
+  return RunTowns(flags.towns,
+                  [&](Engine& engine, const Profile& profile, uint64_t seed, nlohmann::json& rows) {
+                    return JudgeFits(flags, engine, profile, seed, rows);
+                  });
 }
 
 }  // namespace
@@ -136,15 +133,12 @@ Command AddMapFitCommand(CLI::App& program) {
   auto flags = std::make_shared<MapFitFlags>();
   CLI::App* app = program.add_subcommand(
       "map-fit", "Judge which tiles of simulated towns seem to have changed");
-  AddEngineFlags(*app, flags->engine);
-  AddProfileFlag(*app, flags->profile);
+  flags->towns.towns = 4;
+  flags->towns.passes = 5;
   AddTownFlags(*app, flags->towns);
   app->add_option("--passes-before", flags->passes_before,
                   "Drives through each town before the house changes")
       ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  app->add_option("--passes", flags->passes, "Drives through each town after that")
-      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app->add_option("--rings", flags->rings, "Rings of the sensor")
       ->check(CLI::Range(1, 256))
@@ -167,7 +161,6 @@ Command AddMapFitCommand(CLI::App& program) {
       ->check(CLI::Range(4.0, 600.0))
       ->capture_default_str();
   app->add_flag("--list-tiles", flags->list_tiles, "Print every tile after the last pass");
-  AddJsonFlag(*app, flags->json);
   return {app, [flags] { return RunMapFit(*flags); }};
 }
 

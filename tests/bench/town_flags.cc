@@ -2,14 +2,38 @@
 
 #include "tests/bench/town_flags.h"
 
+#include "core/map_update/cube_votes.h"
+
 namespace voxloc::bench {
 
 void AddTownFlags(CLI::App& app, TownFlags& flags) {
+  AddEngineFlags(app, flags.engine);
+  AddProfileFlag(app, flags.profile);
   app.add_option("--first-seed", flags.first_seed, "Use the towns of seeds from this one on")
       ->capture_default_str();
   app.add_option("--towns", flags.towns, "Number of towns")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_option("--passes", flags.passes, "Drives through each town that are judged")
+      ->check(CLI::Range(size_t{1}, kMaxVotingPasses))
+      ->capture_default_str();
+  AddJsonFlag(app, flags.json);
+}
+
+absl::Status RunTowns(
+    const TownFlags& flags,
+    absl::FunctionRef<absl::Status(Engine&, const Profile&, uint64_t, nlohmann::json&)> run) {
+  const auto engine = MakeEngine(flags.engine);
+  if (!engine.ok()) return engine.status();
+  const auto profile = ProfileOf(flags.profile);
+  if (!profile.ok()) return profile.status();
+  nlohmann::json rows = nlohmann::json::array();
+  for (size_t i = 0; i < flags.towns; ++i) {
+    if (absl::Status status = run(**engine, *profile, flags.first_seed + i, rows); !status.ok()) {
+      return status;
+    }
+  }
+  return WriteJson(flags.json, {{"rows", rows}});
 }
 
 void AddAgedTownFlags(CLI::App& app, AgedTownOptions& options) {

@@ -80,10 +80,10 @@ class AgedTown {
     // 0.15 m, that the vehicle can see from within 15 m: the share that is left.
     size_t ghosts = 0;
     double ghosts_left = 0.0;
-    // Median errors of the scans of a fresh pass in and near the changed tiles, m.
     // SeamOffsets of changed tiles with unchanged ones, now and before.
     std::vector<double> seams_m;
     std::vector<double> old_seams_m;
+    // Median errors of the scans of a fresh pass in and near the changed tiles, m.
     size_t scans = 0;
     double error_old_m = 0.0;
     double error_new_m = 0.0;
