@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import urllib.request
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
 if TYPE_CHECKING:
@@ -59,10 +60,27 @@ def _failure(what: str, log: pathlib.Path) -> RuntimeError:
     return RuntimeError(f"voxlocd {what}; its log ends with:\n{end}")
 
 
+def _addresses_of_ready(ready: pathlib.Path) -> Optional[Any]:
+    """What the ready file says, once the maps of the data directory are open, too."""
+    if not ready.exists():
+        return None
+    addresses = json.loads(ready.read_text(encoding="utf-8"))
+    if not addresses["metrics"]:  # --metrics-listen=off
+        return addresses
+    try:
+        with urllib.request.urlopen(f"http://{addresses['metrics']}/readyz", timeout=1.0):
+            return addresses
+    except OSError:  # 503: not yet
+        return None
+
+
 def _wait_until_ready(process: subprocess.Popen[bytes], ready: pathlib.Path, log: pathlib.Path,
                       timeout_s: float) -> Any:
     end = time.monotonic() + timeout_s
-    while not ready.exists():
+    while True:
+        addresses = _addresses_of_ready(ready)
+        if addresses is not None:
+            return addresses
         try:
             code = process.wait(timeout=0.02)
         except subprocess.TimeoutExpired:
@@ -70,7 +88,6 @@ def _wait_until_ready(process: subprocess.Popen[bytes], ready: pathlib.Path, log
                 raise _failure(f"was not ready within {timeout_s} s", log) from None
         else:
             raise _failure(f"has ended with exit code {code}", log)
-    return json.loads(ready.read_text(encoding="utf-8"))
 
 
 @contextlib.contextmanager
@@ -91,7 +108,9 @@ def serve(*arguments: str, data_dir: Optional[Any] = None,
     with tempfile.TemporaryDirectory(prefix="voxloc_") as name:
         folder = pathlib.Path(name)
         log, ready = folder / "server.log", folder / "ready.json"
-        command += ["--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0", f"--ready-file={ready}",
+        # No load balancer asks for the readiness and has to notice its end.
+        command += ["--drain-delay-s=0", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0",
+                    f"--ready-file={ready}",
                     f"--data-dir={folder / 'data' if data_dir is None else data_dir}", *arguments]
         with log.open("wb") as output:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
