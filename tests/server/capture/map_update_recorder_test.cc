@@ -158,16 +158,23 @@ TEST_F(MapUpdateRecorderTest, ScansTakeNoMoreThanTheirShareOfTheTimeOfTracking) 
   Start(options);
   double tracking_s = 0.0;
   double x = 0.0;
+  double known_s = 0.0;
   for (int i = 0; i < 2000; ++i) {
     tracking_s += 0.01;
     x += 2.0;
-    static_cast<void>(Offer(x, "s-1", 0.01));
+    if (!Offer(x, "s-1", 0.01)) continue;
+    // What it costs is known once it is written.
+    const double spent_s = known_s;
+    ASSERT_TRUE(Eventually([&] {
+      known_s = metrics_.map_update_s.Value();
+      return known_s > spent_s;
+    }));
   }
   recorder_->Stop();
   EXPECT_GT(metrics_.map_update_captures.written.Value(), 0.0);
   EXPECT_LT(metrics_.map_update_captures.written.Value(), 2000.0);
-  // The one that is under way may be ahead of its share.
-  const double longest_s = 0.1;
+  // The last one or two may be ahead of their share, a tenth of a second each with a sanitizer.
+  const double longest_s = 0.2;
   EXPECT_LT(metrics_.map_update_s.Value(), 0.02 * tracking_s + longest_s);
 }
 
