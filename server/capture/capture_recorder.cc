@@ -123,9 +123,6 @@ v1::Capture MakeCapture(CapturedScan captured, int64_t captured_unix_ns) {
   return capture;
 }
 
-// Scans of the largest size that may wait for the disk.
-constexpr uint64_t kMaxQueuedScans = 4;
-
 uint64_t BitOf(v1::AlignmentStatus status) { return uint64_t{1} << static_cast<unsigned>(status); }
 
 uint64_t BitsOf(const std::vector<std::string>& statuses) {
@@ -168,10 +165,9 @@ CaptureRecorder::CaptureRecorder(std::string id_prefix, const Metrics& metrics,
 void CaptureRecorder::Configure(const Config& config) {
   statuses_ = BitsOf(config.capture.statuses);
   rate_.Set(config.capture.max_per_second);
-  const uint64_t max_scan_bytes = config.limits.max_message_bytes;
-  writer_.Configure(CaptureDirectory(config),
-                    {config.capture.max_bytes, max_scan_bytes, config.capture.max_age_s},
-                    kMaxQueuedScans * max_scan_bytes);
+  writer_.Configure(
+      CaptureDirectory(config),
+      {config.capture.max_bytes, config.limits.max_message_bytes, config.capture.max_age_s});
 }
 
 bool CaptureRecorder::ShouldCapture(v1::AlignmentStatus status) {

@@ -16,6 +16,8 @@ namespace {
 
 // Between two looks for captures that are too old: a sixth of the smallest max_age_s.
 constexpr absl::Duration kExpiryPeriod = absl::Seconds(10);
+// Scans of the largest size that may wait for the disk.
+constexpr uint64_t kMaxWaitingScans = 4;
 
 }  // namespace
 
@@ -26,8 +28,7 @@ CaptureWriter::CaptureWriter(std::string settings, std::string id_prefix,
       metrics_(metrics),
       files_(std::move(files)) {}
 
-void CaptureWriter::Configure(const std::string& directory, const CaptureStore::Limits& limits,
-                              uint64_t max_waiting_bytes) {
+void CaptureWriter::Configure(const std::string& directory, const CaptureStore::Limits& limits) {
   if (limits.max_bytes == 0) {
     enabled_ = false;
     return;
@@ -39,7 +40,7 @@ void CaptureWriter::Configure(const std::string& directory, const CaptureStore::
   }
   const absl::MutexLock lock(&mutex_);
   store_error_ = status;
-  max_waiting_bytes_ = max_waiting_bytes;
+  max_waiting_bytes_ = kMaxWaitingScans * limits.max_capture_bytes;
   enabled_ = status.ok() && !stopping_;
 }
 

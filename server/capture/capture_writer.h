@@ -39,9 +39,7 @@ class CaptureWriter {
 
   // Puts the limits into effect; 0 bytes switch it off. The folder is the one that was opened
   // first. One that cannot be used is logged, nothing is kept, and the next Configure tries again.
-  // `max_waiting_bytes` of scans wait for the disk.
-  void Configure(const std::string& directory, const CaptureStore::Limits& limits,
-                 uint64_t max_waiting_bytes);
+  void Configure(const std::string& directory, const CaptureStore::Limits& limits);
 
   [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
 

@@ -17,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Scans of the largest size that may wait for the disk.
-constexpr uint64_t kMaxWaitingMessages = 4;
 // The index takes some hundred bytes of memory for each: tens of megabytes. `voxloc map propose`
 // takes no more at a time.
 constexpr size_t kMaxKeptScans = 100'000;
@@ -70,11 +68,9 @@ MapUpdateRecorder::MapUpdateRecorder(std::string id_prefix, const TileFits& fits
       writer_("map_update", std::move(id_prefix), metrics.map_update_captures, std::move(files)) {}
 
 void MapUpdateRecorder::Configure(const Config& config) {
-  const uint64_t max_scan_bytes = config.limits.max_message_bytes;
-  writer_.Configure(
-      MapUpdateDirectory(config),
-      {config.map_update.max_bytes, max_scan_bytes, config.map_update.max_age_s, kMaxKeptScans},
-      kMaxWaitingMessages * max_scan_bytes);
+  writer_.Configure(MapUpdateDirectory(config),
+                    {config.map_update.max_bytes, config.limits.max_message_bytes,
+                     config.map_update.max_age_s, kMaxKeptScans});
 }
 
 void MapUpdateRecorder::Offer(absl::string_view session,

@@ -149,9 +149,8 @@ std::vector<Setting> MakeSettings() {
       Number("map_update.max_age_s", &MapUpdateOptions::max_age_s, 60.0, 1e9,
              "delete such scans that are older, seconds", kReloadable),
       Number("map_update.min_change", &MapUpdateOptions::min_change, 0.0, 1.0,
-             "keep scans near tiles whose change, by voxloc map info --worst, is at least this; 0: "
-             "near "
-             "all tiles"),
+             "keep scans near tiles whose change, by voxloc map info --worst, is at least this; "
+             "0: near all tiles"),
       Number("map_update.max_cpu_share", &MapUpdateOptions::max_cpu_share, 1e-4, 1.0,
              "spend processor time on it of at most this share of the time of tracking"),
       Count("connections.max_open", &ConnectionOptions::max_open, 0, 10'000'000,

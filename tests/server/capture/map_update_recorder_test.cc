@@ -127,6 +127,7 @@ TEST_F(MapUpdateRecorderTest, KeepsScansNearATileThatHasChanged) {
   EXPECT_EQ(info.map_revision(), 3U);
   EXPECT_EQ(info.session(), "s-1");
   EXPECT_EQ(info.vehicle(), "bus-7");
+  recorder_->Stop();
   EXPECT_EQ(metrics_.map_update_captures.written.Value(), 1.0);
   EXPECT_EQ(metrics_.captures.written.Value(), 0.0);
   EXPECT_GT(metrics_.map_update_s.Value(), 0.0);
