@@ -36,7 +36,8 @@ CubeFate DecideCube(const VotedCube& cube, const ChangeRule& rule,
   // angle, or what stands close to it: it says nothing.
   const PassMask free = cube.through & ~cube.hit_near;
   if (cube.map_points > 0) {
-    const PassMask absent = free | (cube.behind & ~cube.hit_near);
+    // A single ray of each pass will do: several have no wrong return at the same place.
+    const PassMask absent = (cube.crossed_once | cube.behind) & ~cube.hit_near;
     const PassMask present = cube.hit | (cube.hit_near & ~cube.through);
     return ShowChange(absent, present, rule, pass_start_ns) ? CubeFate::kGone : CubeFate::kStays;
   }

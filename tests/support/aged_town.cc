@@ -11,7 +11,6 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "clients/sim/lidar.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/odometry.h"
 #include "clients/sim/scenes.h"
@@ -155,6 +154,14 @@ absl::StatusOr<std::shared_ptr<const ResidentMap>> AgedTown::Compose(
   return engine_.Compose(residents, statistics, nullptr);
 }
 
+sim::LidarOptions AgedTown::SensorOptions() const {
+  sim::LidarOptions lidar;
+  lidar.rings = options_.rings;
+  lidar.azimuth_steps = options_.azimuth_steps;
+  if (!options_.sensor.empty()) sim::SetSensorPreset(options_.sensor, lidar).IgnoreError();
+  return lidar;
+}
+
 std::vector<AgedTown::SeenScan> AgedTown::Scan(uint64_t pass) const {
   const uint64_t seed = options_.seed + kPassSeed * (pass + 1);
   const sim::World world = WithParking(*world_, options_.changed_parking, seed);
@@ -163,12 +170,7 @@ std::vector<AgedTown::SeenScan> AgedTown::Scan(uint64_t pass) const {
   moving.cars_per_km = options_.cars_per_km;
   moving.pedestrians_per_km = options_.pedestrians_per_km;
   const sim::Traffic traffic(world, moving);
-  sim::LidarOptions lidar_options;
-  lidar_options.rings = options_.rings;
-  lidar_options.azimuth_steps = options_.azimuth_steps;
-  if (!options_.sensor.empty()) {
-    sim::SetSensorPreset(options_.sensor, lidar_options).IgnoreError();
-  }
+  sim::LidarOptions lidar_options = SensorOptions();
   lidar_options.seed = seed;
   const sim::Lidar lidar(lidar_options);
   std::vector<SeenScan> scans(poses_.size());
@@ -285,10 +287,17 @@ absl::StatusOr<AgedTown::Quality> AgedTown::Judge(const UpdateProposal& proposal
     return point.z() > lasting_->ground().Height(point.x(), point.y()) + 2.5;
   };
   const sim::RayCaster caster(*lasting_);
+  const sim::LidarOptions lidar = SensorOptions();
+  const bool even = lidar.elevations_deg.empty();
+  const double lowest_deg = even ? lidar.min_elevation_deg : lidar.elevations_deg.front();
+  const double highest_deg = even ? lidar.max_elevation_deg : lidar.elevations_deg.back();
   const auto is_seen = [&](const Eigen::Vector3d& point) {
     return std::any_of(poses_.begin(), poses_.end(), [&](const sim::DrivePose& pose) {
       const Eigen::Vector3d& eye = pose.world_T_sensor.translation;
-      return (eye - point).norm() < 15.0 && caster.Sees(eye, point);
+      const Eigen::Vector3d ray = pose.world_T_sensor.rotation.conjugate() * (point - eye);
+      const double elevation_deg = std::atan2(ray.z(), ray.head<2>().norm()) * 180.0 / M_PI;
+      return ray.norm() < 15.0 && elevation_deg > lowest_deg && elevation_deg < highest_deg &&
+             caster.Sees(eye, point);
     });
   };
   FlatTable<CellKey, uint8_t> in_new;

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/sim/drive.h"
+#include "clients/sim/lidar.h"
 #include "clients/sim/map_changes.h"
 #include "clients/sim/world.h"
 #include "core/engine/engine.h"
@@ -77,7 +78,8 @@ class AgedTown {
     size_t changed_seen = 0;
     double recalled = 0.0;
     // Of the old map's points in changed tiles over that height, where now there is nothing within
-    // 0.15 m, that the vehicle can see from within 15 m: the share that is left.
+    // 0.15 m, that the vehicle can see from within 15 m, between the sensor's lowest and highest
+    // rings: the share that is left.
     size_t ghosts = 0;
     double ghosts_left = 0.0;
     // SeamOffsets of changed tiles with unchanged ones, now and before.
@@ -137,6 +139,7 @@ class AgedTown {
   [[nodiscard]] Eigen::Vector3d Undrifted(const Eigen::Vector3d& point_map) const {
     return point_map - drift_->DisplacementAt(point_map);
   }
+  [[nodiscard]] sim::LidarOptions SensorOptions() const;
   // A pass with cars of its own; scans in parallel.
   [[nodiscard]] std::vector<SeenScan> Scan(uint64_t pass) const;
   [[nodiscard]] std::vector<AlignResult> Align(const std::vector<SeenScan>& scans,

@@ -38,15 +38,15 @@ VotedCube NovelCube() {
 
 TEST(ChangeRuleTest, TakesOutWhatPassesSawThroughAndNoneHit) {
   VotedCube cube = MapCube();
-  cube.through = FirstPasses(5);
+  cube.crossed_once = FirstPasses(5);
   EXPECT_EQ(DecideCube(cube, {}, EveryHour(10)), CubeFate::kGone);
-  cube.through = FirstPasses(4);
+  cube.crossed_once = FirstPasses(4);
   EXPECT_EQ(DecideCube(cube, {}, EveryHour(10)), CubeFate::kStays);
 }
 
 TEST(ChangeRuleTest, KeepsWhatRaysGrazeWhileTheyHitIt) {
   VotedCube cube = MapCube();
-  cube.through = FirstPasses(10);
+  cube.crossed_once = cube.through = FirstPasses(10);
   cube.hit_near = FirstPasses(10);
   EXPECT_EQ(DecideCube(cube, {}, EveryHour(10)), CubeFate::kStays);
 }
@@ -133,7 +133,7 @@ CubeFate DecidePlainly(const VotedCube& cube, const ChangeRule& rule,
     const bool hits = (cube.hit_near >> i & 1U) != 0;
     const bool present = (cube.hit >> i & 1U) != 0 || (hits && (cube.through >> i & 1U) == 0);
     const bool sees_through = !hits && (cube.through >> i & 1U) != 0;
-    const bool is_absent = sees_through || (!hits && (cube.behind >> i & 1U) != 0);
+    const bool is_absent = !hits && ((cube.crossed_once | cube.behind) >> i & 1U) != 0;
     hit += hits ? 1 : 0;
     here += present ? 1 : 0;
     free += sees_through ? 1 : 0;
@@ -180,8 +180,9 @@ TEST(ChangeRuleTest, AgreesWithAPlainRuleOnRandomVotes) {
         if (random.Index(2) == 0) cube.hit |= bit;
         if (random.Index(4) == 0) cube.through |= bit;
       } else {
-        (random.Index(2) == 0 ? cube.through : cube.behind) |= bit;
+        (random.Index(2) == 0 ? cube.crossed_once : cube.behind) |= bit;
         if (random.Index(2) == 0) cube.seen |= bit;
+        if (random.Index(2) == 0) cube.through |= cube.crossed_once & bit;
       }
     }
     const CubeFate fate = DecideCube(cube, {}, start_ns);
