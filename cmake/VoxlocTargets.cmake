@@ -66,7 +66,7 @@ endfunction()
 # scripts/package leaves it out. PCH: its precompiled headers (gtest_grpc).
 # Tests find real data through VOXLOC_DATA_DIR and VOXLOC_GOLDEN_DIR when they run;
 # VOXLOC_SOURCE_DIR is the tree they came from, VOXLOC_SANITIZE the sanitizers of this build or empty.
-# Its labels are the folders of its sources: one with tests in tests/core/ndt has `core` and `core/ndt`
+# Its labels are the folders of its tests: one with tests in tests/core/ndt has `core` and `core/ndt`
 # (`ctest -L core`), and `gate` and `nightly` where these run it in this preset; the target suite-core
 # builds all with the label `core`, the targets `gate` and `nightly` all with these labels.
 # Its results go to <build>/test-results/<entry>.xml, where scripts/test counts.
@@ -103,6 +103,7 @@ function(voxloc_add_test)
       "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp:halt_on_error=1")
   endif()
   set(labels)
+  list(FILTER ARG_SOURCES INCLUDE REGEX "_test\\.cc$")
   foreach(source IN LISTS ARG_SOURCES)
     get_filename_component(folder ${source} DIRECTORY)
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ABSOLUTE)
