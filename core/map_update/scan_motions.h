@@ -24,8 +24,8 @@ struct ScanInPass {
 };
 
 // from_T_to of each scan to the next, of scans in the order of the pass: what each of the two sees
-// above the ground is aligned with a map of the other. Height, roll and pitch are told less well.
-// nullopt: they are too far apart, or do not fit each other; and of the last one.
+// above the ground is aligned with a map of the other, and for height, roll and pitch all that it
+// sees. nullopt: they are too far apart, or do not fit each other; and of the last one.
 // ResourceExhausted: memory runs out.
 [[nodiscard]] absl::StatusOr<std::vector<std::optional<Pose>>> MeasureMotions(
     Engine& engine, const Profile& profile, absl::Span<const ScanInPass> scans);
