@@ -58,7 +58,8 @@ class Extender {
     }
     VOXLOC_ASSIGN_OR_RETURN(map_, engine_.Compose(residents_, statistics_, nullptr));
     proposal_.counts.scans = request_.scans.size();
-    VOXLOC_TRY(placed_.MeasureMotions());
+    // Beyond the map they are all that tells height, roll and pitch.
+    VOXLOC_TRY(placed_.MeasureMotions(TiltPoints::kAll));
     VOXLOC_TRY(FindAnchors());
     MeasureWays();
     for (double way_m = 0.0; way_m < options_.max_way_m; way_m += kStepM) {

@@ -41,7 +41,8 @@ class Proposer {
     VOXLOC_TRY(BuildOldMap());
     proposal_.counts.scans = request_.scans.size();
     VOXLOC_TRY(AlignScans(old_map_, /*first=*/true));
-    VOXLOC_TRY(placed_.MeasureMotions());
+    // Alignments with the map tell height, roll and pitch.
+    VOXLOC_TRY(placed_.MeasureMotions(TiltPoints::kAboveGround));
     placed_.Refine();
     std::vector<size_t> all(bounds_.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "core/map_update/joint_poses.h"
-#include "core/map_update/scan_motions.h"
 #include "core/status/try.h"
 
 namespace voxloc {
@@ -51,13 +50,14 @@ void PlacedScans::ForEachResult(absl::Span<const size_t> scans, const Map& map,
   }
 }
 
-absl::Status PlacedScans::MeasureMotions() {
+absl::Status PlacedScans::MeasureMotions(TiltPoints tilt_points) {
   for (const std::vector<size_t>& scans : UsedByPass()) {
     std::vector<ScanInPass> placed;
     for (const size_t scan : scans) {
       placed.push_back({request_.scans[scan].points_base, poses_[scan]});
     }
-    VOXLOC_ASSIGN_OR_RETURN(const auto motions, voxloc::MeasureMotions(engine_, profile_, placed));
+    VOXLOC_ASSIGN_OR_RETURN(const auto motions,
+                            voxloc::MeasureMotions(engine_, profile_, placed, tilt_points));
     for (size_t i = 0; i + 1 < scans.size(); ++i) {
       if (motions[i].has_value()) motions_[scans[i]] = {scans[i + 1], *motions[i]};
     }

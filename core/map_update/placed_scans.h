@@ -21,6 +21,7 @@
 #include "core/geometry/pose.h"
 #include "core/map_update/change_rule.h"
 #include "core/map_update/cube_votes.h"
+#include "core/map_update/scan_motions.h"
 #include "core/map_update/update_request.h"
 
 namespace voxloc {
@@ -48,7 +49,7 @@ class PlacedScans {
 
   // How the vehicles moved from each scan that is used to the next one of its pass
   // (MeasureMotions).
-  [[nodiscard]] absl::Status MeasureMotions();
+  [[nodiscard]] absl::Status MeasureMotions(TiltPoints tilt_points);
   // To the next scan that is used; nullptr: not known.
   [[nodiscard]] const Pose* MotionTo(size_t scan, size_t next) const;
 

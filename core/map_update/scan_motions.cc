@@ -16,7 +16,6 @@ namespace {
 // The rings on the ground move with the sensor: by them, scans fit each other best where it has not
 // moved. In the towns of seeds 102 and 103, of 279 motions of a sensor with 16 rings 8 were wrong
 // by more than 0.08 m, up to 0.2 m, with them, and of 304 without them none by more than 0.05 m.
-// They tell height, roll and pitch.
 constexpr GroundRange kAboveGround = {0.3, std::numeric_limits<double>::infinity()};
 // Farther away, another part of the surroundings is seen.
 constexpr double kMaxDistanceM = 15.0;
@@ -55,8 +54,10 @@ Pose Combine(const Pose& along, const Pose& upright) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::optional<Pose>>> MeasureMotions(
-    Engine& engine, const Profile& profile, absl::Span<const ScanInPass> scans) {
+absl::StatusOr<std::vector<std::optional<Pose>>> MeasureMotions(Engine& engine,
+                                                                const Profile& profile,
+                                                                absl::Span<const ScanInPass> scans,
+                                                                TiltPoints tilt_points) {
   const std::vector<CellStatistics> statistics = RequiredStatistics({profile});
   std::vector<AlignJob> jobs;
   const auto add_jobs = [&](const ScanInPass& from, const ScanInPass& to) -> absl::Status {
@@ -88,21 +89,23 @@ absl::StatusOr<std::vector<std::optional<Pose>>> MeasureMotions(
       }
       from.push_back(begin + i);
       VOXLOC_TRY(add_jobs(raised[i], raised[i + 1]));
-      VOXLOC_TRY(add_jobs(batch[i], batch[i + 1]));
+      if (tilt_points == TiltPoints::kAll) VOXLOC_TRY(add_jobs(batch[i], batch[i + 1]));
     }
     const std::vector<AlignResult> results = engine.Align(jobs);
+    const size_t jobs_each = tilt_points == TiltPoints::kAll ? 4 : 2;
     for (size_t k = 0; k < from.size(); ++k) {
-      const auto four = absl::MakeConstSpan(results).subspan(4 * k, 4);
+      const auto own = absl::MakeConstSpan(results).subspan(jobs_each * k, jobs_each);
       bool ok = true;
-      for (const AlignResult& result : four) {
+      for (const AlignResult& result : own) {
         if (result.status.code() == absl::StatusCode::kResourceExhausted) return result.status;
         ok &= result.status.ok();
       }
       if (!ok) continue;
-      const Pose back = four[1].map_T_base.Inverse();
-      if (!AgreeAlongGround(four[0].map_T_base, back)) continue;
-      motions[from[k]] = Combine(Halfway(four[0].map_T_base, back),
-                                 Halfway(four[2].map_T_base, four[3].map_T_base.Inverse()));
+      const Pose back = own[1].map_T_base.Inverse();
+      if (!AgreeAlongGround(own[0].map_T_base, back)) continue;
+      Pose& motion = motions[from[k]].emplace(Halfway(own[0].map_T_base, back));
+      if (tilt_points == TiltPoints::kAboveGround) continue;
+      motion = Combine(motion, Halfway(own[2].map_T_base, own[3].map_T_base.Inverse()));
     }
   }
   return motions;

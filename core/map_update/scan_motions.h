@@ -23,12 +23,17 @@ struct ScanInPass {
   Pose map_T_base;  // about, to half a metre
 };
 
+// The points that tell height, roll and pitch: those above the ground, or all. Rings on the ground
+// tell them better, with errors that are alike from scan to scan.
+enum class TiltPoints { kAboveGround, kAll };
+
 // from_T_to of each scan to the next, of scans in the order of the pass: what each of the two sees
-// above the ground is aligned with a map of the other, and for height, roll and pitch all that it
-// sees. nullopt: they are too far apart, or do not fit each other; and of the last one.
-// ResourceExhausted: memory runs out.
+// above the ground is aligned with a map of the other, and for height, roll and pitch what
+// `tilt_points` says. nullopt: they are too far apart, or do not fit each other; and of the last
+// one. ResourceExhausted: memory runs out.
 [[nodiscard]] absl::StatusOr<std::vector<std::optional<Pose>>> MeasureMotions(
-    Engine& engine, const Profile& profile, absl::Span<const ScanInPass> scans);
+    Engine& engine, const Profile& profile, absl::Span<const ScanInPass> scans,
+    TiltPoints tilt_points);
 
 }  // namespace voxloc
 

@@ -45,20 +45,22 @@ VOXLOC_INSTANTIATE_ON_ENGINES(ScanMotionsTest);
 TEST_P(ScanMotionsTest, AgreeWithTheAlignedPosesWhateverTheGuess) {
   std::vector<ScanInPass> guessed = scans_;
   for (size_t i = 0; i < guessed.size(); i += 2) guessed[i].map_T_base.translation.y() += 0.3;
-  const auto motions = MeasureMotions(engine(), profile_, guessed);
-  ASSERT_TRUE(motions.ok()) << motions.status();
-  ASSERT_EQ(motions->size(), scans_.size());
-  EXPECT_FALSE(motions->back().has_value());
-  std::vector<double> errors;
-  for (size_t i = 0; i + 1 < scans_.size(); ++i) {
-    if (!(*motions)[i].has_value()) continue;
-    const Pose truth = scans_[i].map_T_base.Inverse() * scans_[i + 1].map_T_base;
-    errors.push_back(((*motions)[i]->translation - truth.translation).head<2>().norm());
+  for (const TiltPoints tilt_points : {TiltPoints::kAboveGround, TiltPoints::kAll}) {
+    const auto motions = MeasureMotions(engine(), profile_, guessed, tilt_points);
+    ASSERT_TRUE(motions.ok()) << motions.status();
+    ASSERT_EQ(motions->size(), scans_.size());
+    EXPECT_FALSE(motions->back().has_value());
+    std::vector<double> errors;
+    for (size_t i = 0; i + 1 < scans_.size(); ++i) {
+      if (!(*motions)[i].has_value()) continue;
+      const Pose truth = scans_[i].map_T_base.Inverse() * scans_[i + 1].map_T_base;
+      errors.push_back(((*motions)[i]->translation - truth.translation).head<2>().norm());
+    }
+    EXPECT_GT(errors.size(), scans_.size() * 8 / 10);
+    std::sort(errors.begin(), errors.end());
+    EXPECT_LT(errors[errors.size() / 2], 0.02);
+    EXPECT_LT(errors.back(), 0.08);
   }
-  EXPECT_GT(errors.size(), scans_.size() * 8 / 10);
-  std::sort(errors.begin(), errors.end());
-  EXPECT_LT(errors[errors.size() / 2], 0.02);
-  EXPECT_LT(errors.back(), 0.08);
 }
 
 TEST_P(ScanMotionsTest, AreNotKnownByTheGroundAlone) {
@@ -66,8 +68,9 @@ TEST_P(ScanMotionsTest, AreNotKnownByTheGroundAlone) {
   for (int i = 0; i < 4000; ++i) {
     ground->PushBack(0.3F * static_cast<float>(i % 80), 0.3F * static_cast<float>(i / 80), 0.0F);
   }
-  const auto motions = MeasureMotions(engine(), profile_,
-                                      std::vector<ScanInPass>{{ground, Pose()}, {ground, Pose()}});
+  const auto motions =
+      MeasureMotions(engine(), profile_,
+                     std::vector<ScanInPass>{{ground, Pose()}, {ground, Pose()}}, TiltPoints::kAll);
   ASSERT_TRUE(motions.ok()) << motions.status();
   EXPECT_FALSE((*motions)[0].has_value());
 }
@@ -76,7 +79,7 @@ TEST_P(ScanMotionsTest, AreNotKnownBetweenScansFarApart) {
   ScanInPass far = scans_[0];
   far.map_T_base.translation.x() += 16.0;
   const std::vector<ScanInPass> two = {scans_[0], far};
-  const auto motions = MeasureMotions(engine(), profile_, two);
+  const auto motions = MeasureMotions(engine(), profile_, two, TiltPoints::kAll);
   ASSERT_TRUE(motions.ok()) << motions.status();
   EXPECT_FALSE((*motions)[0].has_value());
 }
