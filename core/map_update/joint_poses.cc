@@ -30,33 +30,14 @@ constexpr double kSoftStart = 1e6;
 constexpr double kHarden = 1.4;
 constexpr int kLastSteps = 5;
 
-Eigen::Vector3d RotationVector(const Eigen::Quaterniond& rotation) {
-  const Eigen::AngleAxisd turn(rotation);
-  return turn.angle() * turn.axis();
-}
-
 Vector6 WeightsOf(const Six& sigma) {
   return Eigen::Map<const Vector6>(sigma.data()).cwiseAbs2().cwiseInverse();
-}
-
-Eigen::Quaterniond Turn(const Eigen::Vector3d& rotation_vector) {
-  const double angle = rotation_vector.norm();
-  if (angle == 0.0) return Eigen::Quaterniond::Identity();
-  return Eigen::Quaterniond(Eigen::AngleAxisd(angle, rotation_vector / angle));
 }
 
 Eigen::Matrix3d Cross(const Eigen::Vector3d& v) {
   Eigen::Matrix3d cross;
   cross << 0.0, -v.z(), v.y(), v.z(), 0.0, -v.x(), -v.y(), v.x(), 0.0;
   return cross;
-}
-
-// How `to` differs from `from`, in the map's axes: translation and rotation vector.
-Vector6 Difference(const Pose& to, const Pose& from) {
-  Vector6 difference;
-  difference << to.translation - from.translation,
-      RotationVector((to.rotation * from.rotation.conjugate()).normalized());
-  return difference;
 }
 
 // A step of Gauss and Newton: normal equations whose blocks are those of scans and of neighbours.
@@ -115,7 +96,7 @@ std::vector<Pose> RefineTogether(absl::Span<const Pose> aligned,
     Chain chain(poses.size());
     double worst = 0.0;
     for (size_t i = 0; i < poses.size(); ++i) {
-      const Vector6 beside = Difference(poses[i], aligned[i]);
+      const Vector6 beside = FixedAxesDifference(aligned[i], poses[i]);
       for (const Six& part : kParts) {
         const Vector6 weights =
             Eigen::Map<const Vector6>(part.data()).cwiseProduct(aligned_weights);
@@ -127,12 +108,12 @@ std::vector<Pose> RefineTogether(absl::Span<const Pose> aligned,
       if (i + 1 == poses.size() || !motions[i].has_value()) continue;
       Matrix6 from = -Matrix6::Identity();
       from.topRightCorner<3, 3>() = Cross(poses[i].rotation * motions[i]->translation);
-      chain.AddMotion(i, Difference(poses[i + 1], poses[i] * *motions[i]), from, motion_weights);
+      chain.AddMotion(i, FixedAxesDifference(poses[i] * *motions[i], poses[i + 1]), from,
+                      motion_weights);
     }
     const std::vector<Vector6> steps = chain.Solve();
     for (size_t i = 0; i < poses.size(); ++i) {
-      poses[i].translation += steps[i].head<3>();
-      poses[i].rotation = (Turn(steps[i].tail<3>()) * poses[i].rotation).normalized();
+      poses[i] = ApplyFixedAxesDifference(poses[i], steps[i]);
     }
     return worst;
   };

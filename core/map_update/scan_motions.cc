@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/cloud/ground.h"
+#include "core/geometry/covariance.h"
 #include "core/status/try.h"
 
 namespace voxloc {
@@ -25,15 +26,10 @@ constexpr double kMaxDifferenceM = 0.05;
 constexpr double kMaxDifferenceRad = 0.01;
 constexpr size_t kMotionsABatch = 16;
 
-// Turns `from` into the rotation of `to`.
-Eigen::Vector3d TurnOf(const Pose& from, const Pose& to) {
-  const Eigen::AngleAxisd turn((to.rotation * from.rotation.conjugate()).normalized());
-  return turn.angle() * turn.axis();
-}
-
 bool AgreeAlongGround(const Pose& a, const Pose& b) {
-  return (b.translation - a.translation).head<2>().norm() <= kMaxDifferenceM &&
-         std::abs(TurnOf(a, b).z()) <= kMaxDifferenceRad;
+  const Vector6 difference = FixedAxesDifference(a, b);
+  return difference.head<2>().norm() <= kMaxDifferenceM &&
+         std::abs(difference[5]) <= kMaxDifferenceRad;
 }
 
 Pose Halfway(const Pose& a, const Pose& b) {
@@ -42,14 +38,9 @@ Pose Halfway(const Pose& a, const Pose& b) {
 
 // `along` with the height, roll and pitch of `upright`, which is nearly the same.
 Pose Combine(const Pose& along, const Pose& upright) {
-  Eigen::Vector3d tilt = TurnOf(along, upright);
-  tilt.z() = 0.0;
-  Pose pose = along;
-  pose.translation.z() = upright.translation.z();
-  if (!tilt.isZero(0.0)) {
-    pose.rotation = Eigen::AngleAxisd(tilt.norm(), tilt.normalized()) * along.rotation;
-  }
-  return pose;
+  Vector6 difference = FixedAxesDifference(along, upright);
+  difference[0] = difference[1] = difference[5] = 0.0;
+  return ApplyFixedAxesDifference(along, difference);
 }
 
 }  // namespace

@@ -46,6 +46,14 @@ NOT_RUN = {
     "voxloc map load --map town --crs auto --projector map_projector_info.yaml survey/":
         "cli_commands_test has a survey",
     "voxloc map load --map town --crs EPSG:25832+7837 --wgs84-origin 48.13743,11.57549,565 survey.xyz": "the same",
+    "voxloc map propose town drives.json proposal": "map_update_test has drives through a town that has changed",
+    "voxloc map propose --canary bus-7 town drives.json proposal": "the same",
+    "voxloc map propose --stage town server proposal": "the same",
+    "voxloc map propose --extend --stage town drives.json extension": "the same",
+    "voxloc map propose town/map drives.json proposal && voxloc map diff town/map proposal --html changed.html":
+        "the same",
+    "voxloc map diff town proposal --output changed.ply": "there is no proposal here",
+    "voxloc map activate --map town --revision 5": "the same",
     "voxloc admin undrain": "the server here does not drain",
     "cmake --preset release && cmake --build --preset release && "
     "export PATH=$PWD/build/release/bin:$PATH": "the programs are built",
@@ -160,6 +168,18 @@ class Documents(unittest.TestCase):
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, f"{lines}\n{done.stderr}")
 
+    def python(self, lines):
+        """Runs an example of the library for Python, where that is built."""
+        package = pathlib.Path(self.programs).parent / "python"
+        if not list(package.glob("voxloc/_native*")):
+            print(f"not run without the library for Python: {lines}")
+            return
+        done = subprocess.run(["/usr/bin/python3", "-c", "\n".join([*lines, "print(found)"])], cwd=self.folder,
+                              env={**os.environ, "PYTHONPATH": str(package)}, timeout=TIMEOUT_S,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("<Alignment OK ", done.stdout)
+
     def voxloc(self, command, server):
         words = shlex.split(command)
         variables = dict(os.environ)
@@ -213,6 +233,9 @@ class Documents(unittest.TestCase):
     def run_block(self, document, lines, server=None):
         """Runs the lines of a block, and returns the server that runs after it."""
         if any(lines[0].startswith(start) for start in NOT_COMMANDS.get(document, ())):
+            return server
+        if lines[0] == "import voxloc":
+            self.python(lines)
             return server
         if self.database is None and any(name in line for line in lines for name in NEEDS_STORE):
             print(f"not run without PostgreSQL: {lines}")
