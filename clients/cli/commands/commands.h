@@ -88,6 +88,8 @@ void AddCalibrateThresholdsCommand(CLI::App* calibrate, Work* chosen);
 // `command_line`: what was typed, which the JSON says.
 void AddCompareCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
 void AddFleetCommand(CLI::App* parent, Work* chosen);
+// To the command fleet: activate and withdraw.
+void AddFleetChangeCommands(CLI::App* fleet, Work* chosen);
 void AddLoadTestCommand(CLI::App* parent, Work* chosen);
 void AddLocateCommand(CLI::App* parent, Work* chosen);
 // `command_line`: what was typed, which the report says.

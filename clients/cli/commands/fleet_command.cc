@@ -23,13 +23,11 @@
 #include "clients/cli/fleet/fleet_page_server.h"
 #include "clients/cli/fleet/fleet_poller.h"
 #include "clients/cli/fleet/fleet_state.h"
-#include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/report/report.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/channel.h"
-#include "clients/cpp/map_client.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -50,24 +48,6 @@ struct FleetFlags {
   [[nodiscard]] std::chrono::duration<double> interval() const {
     return std::chrono::duration<double>(interval_s > 0.0 ? interval_s : serve.empty() ? 2.0 : 0.5);
   }
-};
-
-// A change of a staged revision on all servers of a fleet. Nothing is changed unless every server
-// answers and has the revision in a state that permits it. A change on one of several servers with
-// a shared store changes all of them; the others then report that it is already done.
-struct FleetChangeFlags {
-  ServerFlags server;
-  bool activate = false;  // otherwise the revision is withdrawn
-  std::string map;
-  uint64_t revision = 0;
-};
-
-// What a server has made of the change.
-struct FleetChangeOutcome {
-  std::string address;
-  v1::MapRevision revision;  // before the change, as the server lists it
-  bool changed = false;      // or was so already
-  absl::Status status;       // not OK: why not
 };
 
 std::string FleetTextFor(const FleetFlags& flags, const FleetState& fleet,
@@ -153,113 +133,6 @@ absl::StatusOr<ExitCode> RunFleet(const FleetFlags& flags) {
   }
 }
 
-absl::StatusOr<v1::MapRevision> FindRevision(const FleetChangeFlags& flags,
-                                             const FleetEndpoint& endpoint) {
-  VOXLOC_ASSIGN_OR_RETURN(
-      const std::vector<v1::MapRevision> revisions,
-      client::MapClient(endpoint.channel).ListRevisions(flags.map, flags.server.timeout_s));
-  const auto found = std::find_if(
-      revisions.begin(), revisions.end(),
-      [&flags](const v1::MapRevision& one) { return one.revision() == flags.revision; });
-  if (found == revisions.end()) {
-    return absl::NotFoundError(
-        absl::StrCat(endpoint.address, " has no revision ", flags.revision, " of map ", flags.map));
-  }
-  const v1::RevisionState after =
-      flags.activate ? v1::REVISION_STATE_ACTIVE : v1::REVISION_STATE_WITHDRAWN;
-  if (found->state() != v1::REVISION_STATE_STAGED && found->state() != after) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(endpoint.address, ": revision ", flags.revision, " of map ", flags.map,
-                     " must be staged (it is ", RevisionStateText(*found), ")"));
-  }
-  return *found;
-}
-
-// An outcome for each server, in their order. Servers are changed one after another, and no further
-// one after a failure.
-std::vector<FleetChangeOutcome> ChangeOnAll(const FleetChangeFlags& flags,
-                                            const std::vector<FleetEndpoint>& endpoints) {
-  std::vector<FleetChangeOutcome> outcomes;
-  bool can_change = true;
-  for (const FleetEndpoint& endpoint : endpoints) {
-    const absl::StatusOr<v1::MapRevision> found = FindRevision(flags, endpoint);
-    outcomes.push_back(
-        {endpoint.address, found.value_or(v1::MapRevision()), false, found.status()});
-    can_change = can_change && found.ok();
-  }
-  if (!can_change) return outcomes;
-  for (size_t i = 0; i < endpoints.size(); ++i) {
-    const client::MapClient maps(endpoints[i].channel);
-    const double timeout_s = flags.server.timeout_s;
-    outcomes[i].status = flags.activate
-                             ? maps.Activate(flags.map, flags.revision, timeout_s).status()
-                             : maps.Withdraw(flags.map, flags.revision, timeout_s).status();
-    outcomes[i].changed = outcomes[i].status.ok();
-    if (!outcomes[i].changed) break;
-  }
-  return outcomes;
-}
-
-std::string OutcomeText(const FleetChangeFlags& flags, const FleetChangeOutcome& outcome) {
-  if (outcome.changed) {
-    return absl::StrCat(outcome.address, ": revision ", flags.revision,
-                        flags.activate ? " is in use" : " is withdrawn");
-  }
-  if (outcome.status.ok()) return absl::StrCat(outcome.address, ": nothing was changed");
-  return absl::StrCat("error: ", outcome.status.message());
-}
-
-absl::StatusOr<ExitCode> ChangeFleet(const FleetChangeFlags& flags) {
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<FleetEndpoint> endpoints, FleetEndpoints(flags.server));
-  const std::vector<FleetChangeOutcome> outcomes = ChangeOnAll(flags, endpoints);
-  Json list = Json::array();
-  absl::Status failure;
-  for (const FleetChangeOutcome& outcome : outcomes) {
-    failure.Update(outcome.status);
-    if (flags.server.prints_text()) {
-      absl::PrintF("%s\n", EscapeForTerminal(OutcomeText(flags, outcome)));
-    }
-    list.push_back({{"server", outcome.address},
-                    {"changed", outcome.changed},
-                    {"error", outcome.status.ok() ? Json(nullptr)
-                                                  : Json(std::string(outcome.status.message()))},
-                    {"revision", MessageJson(outcome.revision)}});
-  }
-  const Json json = {{"name", flags.map}, {"revision", flags.revision}, {"servers", list}};
-  VOXLOC_TRY(WriteJson(flags.server.json, json));
-  return ExitCodeFor(failure);
-}
-
-// --server names all servers here, none of which stands in for another.
-void AddFleetServerFlags(CLI::App* command, ServerFlags* flags) {
-  flags->timeout_s = 5.0;
-  AddServerFlags(command, flags);
-  command->get_option("--server")
-      ->description(
-          "Ask each of these servers, HOST:PORT or unix:PATH, separated by commas; can be repeated")
-      ->type_name("ADDR,...")
-      ->join(',');
-}
-
-void AddFleetChangeCommand(CLI::App* fleet, Work* chosen, bool activate) {
-  const std::string name = activate ? "activate" : "withdraw";
-  const auto [command, options] = AddCommand(
-      fleet, chosen, &ChangeFleet, name,
-      activate ? "Put a staged revision of a map in use on all servers"
-               : "Take a staged revision of a map back on all servers",
-      absl::StrCat(
-          "Nothing is changed unless every server answers and lists the revision as staged, or as\n"
-          "changed already. Servers are then changed one after another; the command stops at the\n"
-          "first failure, says which servers were changed, and can be repeated.\n\n"
-          "Example:\n  voxloc fleet ",
-          name, " --server a:50051,b:50051 --map town --revision 13"));
-  options->activate = activate;
-  AddMapFlag(command, &options->map, "Change a revision of this map")->required();
-  AddOption(command, "--revision", options->revision, "N", "Change the revision number N")
-      ->required();
-  AddFleetServerFlags(command, &options->server);
-}
-
 constexpr char kFleetManual[] =
     R"(Rates and accepted shares are those since the look before. The first look of the view that
 refreshes has means since each session was opened. The vehicles that need attention come
@@ -319,8 +192,7 @@ void AddFleetCommand(CLI::App* parent, Work* chosen) {
                "Cut lines to N columns; 0: those of the terminal, and no limit without one")
       ->check(CLI::Range(0, 10'000));
   AddFleetServerFlags(command, &options->server);
-  AddFleetChangeCommand(command, chosen, true);
-  AddFleetChangeCommand(command, chosen, false);
+  AddFleetChangeCommands(command, chosen);
   // CLI11 runs the callbacks of a command after those of its subcommands.
   command->callback([command, options, chosen] {
     if (command->get_subcommands().empty()) {

@@ -108,6 +108,16 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags) {
                 "Write the result as JSON to FILE; -: standard output");
 }
 
+void AddFleetServerFlags(CLI::App* command, ServerFlags* flags) {
+  flags->timeout_s = 5.0;
+  AddServerFlags(command, flags);
+  command->get_option("--server")
+      ->description(
+          "Ask each of these servers, HOST:PORT or unix:PATH, separated by commas; can be repeated")
+      ->type_name("ADDR,...")
+      ->join(',');
+}
+
 client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {
   client::ChannelOptions options = flags;
   options.tls = flags.tls || !flags.tls_ca_file.empty() || !flags.tls_certificate_file.empty() ||

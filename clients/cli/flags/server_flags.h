@@ -33,6 +33,9 @@ struct ServerFlags : client::ChannelOptions {
 // the command line has been read.
 void AddServerFlags(CLI::App* command, ServerFlags* flags);
 
+// The same for a command that asks several servers, none of which stands in for another.
+void AddFleetServerFlags(CLI::App* command, ServerFlags* flags);
+
 // --server and those of TLS and tokens, alone.
 void AddConnectionFlags(CLI::App* command, ServerFlags* flags);
 

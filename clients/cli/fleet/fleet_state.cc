@@ -43,12 +43,17 @@ std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
   return uses;
 }
 
-// Of the map's staged revisions that a vehicle has used after another one.
-std::vector<RevisionTrial> TrialsOf(const FleetServer& server, const FleetMap& map) {
+std::vector<const v1::SessionInfo*> SessionsOn(const FleetServer& server, const std::string& map) {
   std::vector<const v1::SessionInfo*> sessions;
   for (const FleetVehicle& vehicle : server.vehicles) {
-    if (vehicle.session.map() == map.info.name()) sessions.push_back(&vehicle.session);
+    if (vehicle.session.map() == map) sessions.push_back(&vehicle.session);
   }
+  return sessions;
+}
+
+// Of the map's staged revisions that a vehicle has used after another one.
+std::vector<RevisionTrial> TrialsOf(const FleetServer& server, const FleetMap& map) {
+  const std::vector<const v1::SessionInfo*> sessions = SessionsOn(server, map.info.name());
   std::vector<RevisionTrial> trials;
   for (const v1::MapRevision& revision : map.revisions) {
     if (revision.state() != v1::REVISION_STATE_STAGED) continue;
@@ -352,6 +357,15 @@ std::vector<absl::Status> FleetErrors(const FleetState& fleet) {
     }
   }
   return errors;
+}
+
+RevisionTrial TrialOnAll(const FleetState& fleet, const std::string& map, uint64_t revision) {
+  std::vector<const v1::SessionInfo*> sessions;
+  for (const FleetServer& server : fleet.servers) {
+    const auto of_server = SessionsOn(server, map);
+    sessions.insert(sessions.end(), of_server.begin(), of_server.end());
+  }
+  return TrialOf(revision, sessions);
 }
 
 Json FleetJson(const FleetState& fleet) {

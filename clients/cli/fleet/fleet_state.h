@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "clients/cli/fleet/revision_trial.h"
 #include "clients/cli/output/output.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/map_service.pb.h"
@@ -75,6 +76,10 @@ struct FleetTotals {
 
 // What went wrong, in the order of the servers; the messages name the server and the call.
 [[nodiscard]] std::vector<absl::Status> FleetErrors(const FleetState& fleet);
+
+// By the vehicles on the map of all servers.
+[[nodiscard]] RevisionTrial TrialOnAll(const FleetState& fleet, const std::string& map,
+                                       uint64_t revision);
 
 // docs/cli.md describes every key.
 [[nodiscard]] Json FleetJson(const FleetState& fleet);

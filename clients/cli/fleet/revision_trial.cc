@@ -3,9 +3,11 @@
 #include "clients/cli/fleet/revision_trial.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 
 namespace voxloc::cli {
 namespace {
@@ -90,6 +92,38 @@ RevisionTrial TrialOf(uint64_t revision, const std::vector<const v1::SessionInfo
     AddAnswers(session->by_revision(size - 1), trial.after);
   }
   return trial;
+}
+
+std::vector<std::string> FindFaults(const RevisionTrial& trial, const TrialRule& rule) {
+  if (trial.vehicles == 0) return {"no vehicle has used it and another revision before"};
+  std::vector<std::string> faults;
+  for (const auto& [answers, where] :
+       {std::pair(&trial.before, "before it"), std::pair(&trial.after, "on it")}) {
+    if (answers->answered() >= rule.min_scans) continue;
+    faults.push_back(absl::StrCat("its vehicles have ", answers->answered(), " answers ", where,
+                                  ", and ", rule.min_scans, " are asked for"));
+  }
+  const TrialFigures before = FiguresOf(trial.before);
+  const TrialFigures after = FiguresOf(trial.after);
+  const double tolerance = rule.tolerance_percent / 100.0;
+  // `allowed`: by how much `now` may be above `then`, or below it where more is better.
+  const auto check = [&](absl::string_view name, const std::optional<double>& then,
+                         const std::optional<double>& now, bool more_is_better, double allowed) {
+    if (!then.has_value()) return;
+    if (!now.has_value()) {
+      faults.push_back(absl::StrCat(name, ": unknown on it"));
+    } else if ((more_is_better ? *then - *now : *now - *then) > allowed) {
+      faults.push_back(absl::StrFormat("%s: %.3f on it, %.3f before it", name, *now, *then));
+    }
+  };
+  check("accepted share", before.accepted_ratio, after.accepted_ratio, true, tolerance);
+  check("score", before.nvtl, after.nvtl, true, tolerance * before.nvtl.value_or(0.0));
+  check("innovation", before.innovation, after.innovation, false,
+        tolerance * before.innovation.value_or(0.0));
+  check("explained share", before.sharp_ratio, after.sharp_ratio, true, tolerance);
+  check("share seen through", before.seen_through_ratio, after.seen_through_ratio, false,
+        tolerance);
+  return faults;
 }
 
 Json TrialJson(const RevisionTrial& trial) {

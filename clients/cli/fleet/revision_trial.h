@@ -31,6 +31,18 @@ void AddAnswers(const v1::RevisionAnswers& more, v1::RevisionAnswers& sum);
 [[nodiscard]] RevisionTrial TrialOf(uint64_t revision,
                                     const std::vector<const v1::SessionInfo*>& sessions);
 
+// By which a staged revision may be put in use without a person's judgement.
+struct TrialRule {
+  uint64_t min_scans = 1000;  // answers of its vehicles, on either revision
+  // How much worse a mean may be: score and innovation in percent, the shares accepted, explained
+  // and seen through in hundredths. As much as the alert VoxlocCanaryWorse allows.
+  double tolerance_percent = 5.0;
+};
+
+// What is wrong with the trial by the rule, in words with figures; empty: nothing.
+[[nodiscard]] std::vector<std::string> FindFaults(const RevisionTrial& trial,
+                                                  const TrialRule& rule);
+
 // `revision`, `vehicles`, and `before` and `after` with `answered`, `accepted_ratio`, `nvtl`,
 // `confidence`, `innovation`, `sharp_ratio` and `seen_through_ratio`, null where none has it.
 [[nodiscard]] Json TrialJson(const RevisionTrial& trial);

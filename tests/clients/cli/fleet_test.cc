@@ -30,6 +30,7 @@ namespace voxloc::cli {
 namespace {
 
 using ::nlohmann::json;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -397,6 +398,76 @@ TEST_F(Fleet, ActivatesOnAllServers) {
   const auto again = Run({"activate", "--map", "town", "--revision", "4"}, {a_.address()});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, ExitCode::kOk);
+}
+
+TEST_F(Fleet, ActivatesAfterATrialThatHolds) {
+  const std::vector<std::string> activate = {
+      "activate", "--map", "town", "--revision", "4", "--after-trial", "--min-scans", "50"};
+  for (TownServer* server : {&a_, &b_}) {
+    server->SetRevision(RevisionOf(4, v1::REVISION_STATE_STAGED));
+  }
+  const auto run = [&] { return Run(activate, {a_.address(), b_.address()}); };
+  const auto none = run();
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(*none, ExitCode::kNotAccepted);
+  EXPECT_THAT(printed_, HasSubstr("no vehicle has used it and another revision before"));
+
+  v1::SessionInfo bus = SessionOf("bus-7", 4, 70, 70);
+  *bus.add_by_revision() = AnswersOn(3, 30, 28, 2.5, 1.5);
+  *bus.add_by_revision() = AnswersOn(4, 40, 37, 2.4, 1.57);
+  a_.AddVehicle(bus);
+  const auto few = run();
+  ASSERT_TRUE(few.ok()) << few.status();
+  EXPECT_EQ(*few, ExitCode::kNotAccepted);
+  EXPECT_THAT(printed_, HasSubstr("its vehicles have 30 answers before it, and 50 are asked for"));
+  EXPECT_THAT(printed_, HasSubstr("its vehicles have 40 answers on it, and 50 are asked for"));
+  EXPECT_EQ(a_.StateOf(4), v1::REVISION_STATE_STAGED);
+
+  bus.set_vehicle("bus-8");
+  b_.AddVehicle(bus);
+  b_.refuses_sessions = true;
+  EXPECT_EQ(run().status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(a_.StateOf(4), v1::REVISION_STATE_STAGED);
+  b_.refuses_sessions = false;
+  const auto held = run();
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_EQ(*held, ExitCode::kOk) << printed_;
+  EXPECT_EQ(a_.StateOf(4), v1::REVISION_STATE_ACTIVE);
+  EXPECT_EQ(b_.StateOf(4), v1::REVISION_STATE_ACTIVE);
+}
+
+TEST_F(Fleet, SaysWhatIsWorseInATrial) {
+  a_.SetRevision(RevisionOf(4, v1::REVISION_STATE_STAGED));
+  v1::SessionInfo bus = SessionOf("bus-7", 4, 70, 70);
+  *bus.add_by_revision() = AnswersOn(3, 100, 100, 2.5, 1.5);
+  v1::RevisionAnswers after = AnswersOn(4, 100, 94, 2.3, 1.6);
+  after.set_mean_sharp_ratio(0.69);
+  after.set_mean_seen_through_ratio(0.31);
+  *bus.add_by_revision() = after;
+  a_.AddVehicle(bus);
+  std::vector<std::string> activate = {"activate",      "--map",       "town", "--revision", "4",
+                                       "--after-trial", "--min-scans", "100",  "--json",     "-"};
+  const auto worse = Run(activate, {a_.address()});
+  ASSERT_TRUE(worse.ok()) << worse.status();
+  EXPECT_EQ(*worse, ExitCode::kNotAccepted);
+  const json result = json::parse(printed_);
+  EXPECT_THAT(
+      result["faults"].get<std::vector<std::string>>(),
+      ElementsAre("accepted share: 0.940 on it, 1.000 before it",
+                  "score: 2.300 on it, 2.500 before it", "innovation: 1.600 on it, 1.500 before it",
+                  "explained share: 0.690 on it, 0.750 before it",
+                  "share seen through: 0.310 on it, 0.250 before it"));
+  EXPECT_EQ(result["trial"]["after"]["nvtl"], 2.3);
+  EXPECT_EQ(a_.StateOf(4), v1::REVISION_STATE_STAGED);
+
+  activate.insert(activate.end(), {"--tolerance", "9"});
+  const auto held = Run(activate, {a_.address()});
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_EQ(*held, ExitCode::kOk) << printed_;
+  EXPECT_EQ(a_.StateOf(4), v1::REVISION_STATE_ACTIVE);
+  EXPECT_FALSE(
+      Run({"activate", "--map", "town", "--revision", "4", "--tolerance", "9"}, {a_.address()})
+          .ok());
 }
 
 TEST_F(Fleet, ChangesNothingWhereOneServerCannotChange) {
