@@ -19,7 +19,6 @@
 #include "clients/cli/map/changed_cubes_file.h"
 #include "clients/cli/map/map_source.h"
 #include "clients/cli/output/output.h"
-#include "clients/cli/report/every_nth.h"
 #include "clients/cli/report/map_view.h"
 #include "clients/dataset/map_diff.h"
 #include "core/status/try.h"
@@ -166,16 +165,12 @@ std::string PlacesText(const std::vector<ChangedPlace>& places, size_t most) {
 
 // The cubes that came, or those that went.
 MapViewLayer CubesLayer(const MapDiff& diff, bool came, double cube_m) {
-  EveryNth<ViewCell> sample(kMaxLayerCells);
+  std::vector<Eigen::Vector3d> middles;
   for (const ChangedCube& cube : diff.cubes) {
     if (cube.came != came) continue;
-    const Eigen::Vector3d middle = cube_m * (cube.index.cast<double>().array() + 0.5).matrix();
-    sample.Offer({middle, 0.25 * cube_m * cube_m * Eigen::Matrix3d::Identity()});
+    middles.push_back(cube_m * (cube.index.cast<double>().array() + 0.5).matrix());
   }
-  const size_t all = sample.offered();
-  return {came ? "came" : "went", came ? "--good" : "--bad",
-          /*cubes=*/true,         cube_m,
-          sample.Take(),          all};
+  return CubeLayer(came ? "came" : "went", came ? "--good" : "--bad", cube_m, middles);
 }
 
 absl::StatusOr<ExitCode> DiffTwoMaps(const MapDiffFlags& options) {

@@ -18,6 +18,7 @@
 #include "clients/cli/map/fleet_proposal.h"
 #include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_tiles.h"
+#include "clients/cli/map/proposal_page.h"
 #include "clients/cli/map/recorded_drives.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
@@ -149,6 +150,7 @@ absl::StatusOr<ExitCode> ProposeMap(const MapProposeFlags& options) {
                     " disagrees with the others and was left out\n");
   }
   if (proposed.clouds.empty()) return Report(options.server.json, text, json);
+  const std::string page = MapHtml(ProposalView(map, proposed.clouds, json));
   std::set<std::string> old;
   for (MapTile& tile : map.tiles) {
     old.insert(tile.id);
@@ -160,7 +162,9 @@ absl::StatusOr<ExitCode> ProposeMap(const MapProposeFlags& options) {
   }
   VOXLOC_TRY(WriteMapTiles(options.directory, map));
   VOXLOC_TRY(WriteJson(absl::StrCat(options.directory, "/evidence.json"), json));
-  absl::StrAppend(&text, "the map with these tiles is in ", options.directory, "\n");
+  VOXLOC_TRY(WriteTextFile(absl::StrCat(options.directory, "/evidence.html"), page));
+  absl::StrAppend(&text, "the map with these tiles is in ", options.directory,
+                  ", and evidence.html shows them\n");
   json["directory"] = options.directory;
   if (options.commit.stages()) {
     VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
@@ -195,8 +199,8 @@ Also "calib" (of KITTI) and "start_s", the drive's Unix time in seconds, which p
 need; "pose_format" is kitti where it is missing. {"server": "b:50051"} stands for the drives that
 this server has kept (map_update.max_bytes), and DRIVES may be the word "server": those of --server.
 
-DIR gets the whole map with the new tiles, as voxloc map export writes it, and evidence.json. It is
-not written where nothing is proposed.
+DIR gets the whole map with the new tiles, as voxloc map export writes it, evidence.json, and
+evidence.html, a page that shows the new tiles. It is not written where nothing is proposed.
 
 Examples:
   voxloc map propose town drives.json proposal

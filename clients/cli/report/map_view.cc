@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "clients/cli/report/every_nth.h"
 #include "clients/cli/report/packing.h"
 
 namespace voxloc::cli {
@@ -53,6 +54,15 @@ Json TileJson(const MapViewTile& tile, const ThinnedPoints::PackedTile& packed) 
 
 }  // namespace
 
+MapViewLayer CubeLayer(const std::string& name, const std::string& color, double edge_m,
+                       const std::vector<Eigen::Vector3d>& middles_map) {
+  EveryNth<ViewCell> sample(kMaxLayerCells);
+  for (const Eigen::Vector3d& middle : middles_map) {
+    sample.Offer({middle, 0.25 * edge_m * edge_m * Eigen::Matrix3d::Identity()});
+  }
+  return {name, color, /*cubes=*/true, edge_m, sample.Take(), middles_map.size()};
+}
+
 void MapView::AddTile(const std::string& id, const PointCloud& cloud_map) {
   MapViewTile& tile = tiles.emplace_back();
   tile.id = id;
@@ -71,6 +81,7 @@ std::string MapHtml(const MapView& view) {
                                   {"layers", ListJson(view.layers, &LayerJson)},
                                   {"sessions", view.sessions},
                                   {"places", view.places},
+                                  {"proposal", view.proposal},
                                   {"notes", view.notes},
                                   {"made_at_ns", view.made_at_ns},
                                   {"client_version", view.client_version}});

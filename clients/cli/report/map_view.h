@@ -47,6 +47,11 @@ struct MapViewLayer {
   size_t cells_of = 0;  // before thinning
 };
 
+// Cubes around their middles, of which at most kMaxLayerCells are shown.
+[[nodiscard]] MapViewLayer CubeLayer(const std::string& name, const std::string& color,
+                                     double edge_m,
+                                     const std::vector<Eigen::Vector3d>& middles_map);
+
 struct MapView {
   explicit MapView(size_t max_points) : points(max_points) {}
 
@@ -60,6 +65,7 @@ struct MapView {
   std::vector<MapViewLayer> layers;
   Json sessions = Json::array();  // v1::SessionInfo as MessageJson gives them
   Json places = Json::array();    // that changed, as the JSON of voxloc map diff has them
+  Json proposal;                  // evidence.json of voxloc map propose; null: none
   std::vector<std::string> notes;
   int64_t made_at_ns = 0;  // nanoseconds since the Unix epoch; ages count to it
   std::string client_version;

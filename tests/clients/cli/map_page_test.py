@@ -130,12 +130,15 @@ class MapPage(unittest.TestCase):
         self.browser.wait_until_idle()
 
     def open_of_server(self):
-        data = with_server(json.loads(DATA.search(self.html).group(2)))
-        text = json.dumps(data).replace("<", "\\u003c")
-        path = os.path.join(self.folder.name, "server.html")
-        pathlib.Path(path).write_text(
-            DATA.sub(lambda found: found.group(1) + text + found.group(3), self.html),
-            encoding="utf-8")
+        self.open_with_data(self.written, with_server(json.loads(DATA.search(self.html).group(2))))
+
+    def open_with_data(self, page, more):
+        """The page, with other values of some keys of its data."""
+        html = pathlib.Path(page).read_text(encoding="utf-8")
+        text = json.dumps({**json.loads(DATA.search(html).group(2)), **more}).replace("<", "\\u003c")
+        path = os.path.join(self.folder.name, "changed_data.html")
+        pathlib.Path(path).write_text(DATA.sub(lambda found: found.group(1) + text + found.group(3), html),
+                                      encoding="utf-8")
         self.open(path)
 
     def choose_coloring(self, name):
@@ -319,6 +322,31 @@ class Drawn(MapPage):
         self.browser.click("#layers button")
         without = self.strips(3)[1]
         self.assertNotEqual(colors, without)
+
+
+    def test_proposed_tiles_have_their_evidence(self):
+        page = os.path.join(self.folder.name, "proposal.html")
+        self.run_voxloc("map", "diff", os.path.join(self.folder.name, "town"),
+                        os.path.join(self.folder.name, "later"), "--html", page)
+        drives = [{"name": f"drive {i}", "vehicle": "bus", "start_s": 1.7e9 + 7200 * i, "scans": 9} for i in range(6)]
+        changed = {"tile": "b", "drives": [1, 2, 3, 4, 5], "vehicles": [HOSTILE, "bus"], "drives_by_direction": [3, 2],
+                   "points": 31000, "points_added": 1234, "points_removed": 56, "cubes_new": 9, "cubes_gone": 8,
+                   "cubes_unsettled": 7, "held_out": {"scans": 12, "score_before": 2.0, "score_after": 2.5}}
+        new = {"tile": "b", "drives": [0, 5], "vehicles": ["bus"], "drives_by_direction": [2, 0], "points": 31000,
+               "cubes_new": 9, "cubes_unsettled": 7, "way_m": 31.4, "held_out": {"scans": 12, "agreeing": 11}}
+        for key, tile, line in (
+                ("tiles", changed, ["b", "1234", "56", "5 (3 + 2)", HOSTILE + ", bus", "2023-11-15 00:13",
+                                    "2023-11-15 08:13", "12", "2.000", "2.500"]),
+                ("new_tiles", new, ["b", "31000", "31", "2 (2 + 0)", "bus", "2023-11-14 22:13", "2023-11-15 08:13", "12",
+                                    "11"])):
+            self.open_with_data(page, {"proposal": {"drives": drives, key: [tile]}})
+            table = self.browser.run(TABLE, "#proposal")
+            self.assertEqual([[cell.replace("\u2009", "") for cell in row] for row in table], [line])
+            before = self.picture()
+            self.browser.click("#proposal tbody .link")
+            self.assertNotEqual(before, self.picture())
+            self.assertEqual(self.texts("#facts h3")[0][0], "b")
+            self.assertEqual(self.browser.run("return document.querySelectorAll('img, table b').length;"), 0)
 
 
 class DrawnWithoutWebgl(Drawn):

@@ -187,6 +187,42 @@ function addPlaceTable() {
   });
 }
 
+// The evidence of voxloc map propose, of changed tiles or of new ones beyond the map.
+function addProposalTable() {
+  byId("proposal-card").hidden = !data.proposal;
+  if (!data.proposal) return;
+  const starts = (tile) => tile.drives.map((drive) => data.proposal.drives[drive].start_s);
+  const utc = (seconds) => new Date(seconds * 1000).toISOString().replace("T", " ").slice(0, 16);
+  const isNew = Boolean(data.proposal.new_tiles);
+  const columns = [
+    { name: "tile", value: (tile) => tile.tile, text: (id) => id, words: true },
+    ...(isNew ? [
+      { name: "points", value: (tile) => tile.points, text: grouped },
+      { name: "way, m", value: (tile) => tile.way_m, text: (way) => fixed(way, 0) },
+    ] : [
+      { name: "points added", value: (tile) => tile.points_added, text: grouped },
+      { name: "removed", value: (tile) => tile.points_removed, text: grouped },
+    ]),
+    { name: "drives", value: (tile) => tile.drives.length, text: (count, tile) => `${count} (${tile.drives_by_direction.join(" + ")})` },
+    { name: "vehicles", value: (tile) => tile.vehicles.length, text: (count, tile) => tile.vehicles.join(", ") },
+    { name: "first, UTC", value: (tile) => Math.min(...starts(tile)), text: utc },
+    { name: "last, UTC", value: (tile) => Math.max(...starts(tile)), text: utc },
+    { name: "held-out scans", value: (tile) => tile.held_out.scans, text: String },
+    ...(isNew ? [
+      { name: "agreeing", value: (tile) => tile.held_out.agreeing, text: String },
+    ] : [
+      { name: "score before", value: (tile) => tile.held_out.score_before, text: (score) => fixed(score, 3) },
+      { name: "after", value: (tile) => tile.held_out.score_after, text: (score) => fixed(score, 3) },
+    ]),
+  ];
+  const mark = addSortedTable(byId("proposal"), byId("proposal-note"), columns, data.proposal.new_tiles || data.proposal.tiles, (proposed) => {
+    mark(proposed);
+    const tile = data.tiles.find((one) => one.id === proposed.tile);
+    selectTile(tile, null);
+    view.show(tile);
+  });
+}
+
 function addKeyFigures() {
   const sum = (value) => data.tiles.reduce((total, tile) => total + value(tile), 0);
   byId("headline").textContent = data.headline;
@@ -233,6 +269,7 @@ function addTools() {
 addKeyFigures();
 addColoring();
 addTools();
+addProposalTable();
 addSessionTable();
 addPlaceTable();
 addTileTable();

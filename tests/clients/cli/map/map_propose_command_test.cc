@@ -16,6 +16,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/map/map_manifest.h"
 #include "core/cloud/io/cloud_file.h"
+#include "tests/clients/cli/page_data.h"
 #include "tests/clients/cpp/fake_maps.h"
 #include "tests/support/scratch_dir.h"
 #include "tests/support/yard.h"
@@ -93,6 +94,16 @@ TEST_F(MapProposeCommand, WritesTheMapWithTheNewHouseAndTheEvidence) {
   std::ifstream file(proposal + "/evidence.json");
   const json evidence = json::parse(file, nullptr, false);
   EXPECT_EQ(evidence["tiles"], result_["tiles"]);
+  const json page = json::parse(EmbeddedData(FileText(proposal + "/evidence.html")));
+  EXPECT_EQ(page["proposal"], evidence);
+  ASSERT_EQ(page["tiles"].size(), 1U);
+  EXPECT_EQ(page["tiles"][0]["points"], tile["points"]);
+  // Cubes of 0.2 m on the house, 6 m x 3 m and 5 m high, of which drives see three sides or fewer.
+  ASSERT_EQ(page["layers"][0]["name"], "joins");
+  EXPECT_GT(page["layers"][0]["cells_of"], 300);
+  EXPECT_LT(page["layers"][0]["cells_of"], 3000);
+  ASSERT_EQ(page["layers"][1]["name"], "leaves");
+  EXPECT_LE(page["layers"][1]["cells_of"], tile["points_removed"]);
 
   const auto manifest = ReadManifest(proposal);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
@@ -198,6 +209,11 @@ TEST_F(MapProposeCommand, ExtendsTheMapWhereDrivesLeaveIt) {
       EXPECT_LT(nearest, 0.2);
     }
   }
+  const json page = json::parse(EmbeddedData(FileText(extension + "/evidence.html")));
+  EXPECT_EQ(page["proposal"]["new_tiles"], result_["new_tiles"]);
+  // The new tiles, and the old one beside them.
+  EXPECT_EQ(page["tiles"].size(), 1 + result_["new_tiles"].size());
+  EXPECT_GT(page["layers"][0]["cells_of"], 1000);
   for (const json& tile : result_["new_tiles"]) {
     EXPECT_EQ(tile["drives"].size(), kDrives);
     EXPECT_EQ(tile["drives_by_direction"], json({kDrives, 0}));
