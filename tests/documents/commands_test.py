@@ -3,7 +3,7 @@
 """Runs the commands of the documents: commands_test.py SOURCE_DIR PROGRAMS_DIR.
 
 Every line of every fenced block of README.md, docs/quickstart.md and docs/cli.md, and of every block
-of shell commands of docs/upgrades.md, docs/security.md, docs/operations.md and docs/ros.md, is run as it stands, in
+of shell commands of docs/upgrades.md, docs/security.md, docs/operations.md, docs/maps.md and docs/ros.md, is run as it stands, in
 the order of the document, against a server of its own, or is named below with the reason why not. The
 documents use one folder, and the town of README's quick start. A command that fails fails the test. In
 the other documents, flags of the programs must exist.
@@ -50,8 +50,6 @@ NOT_RUN = {
     "voxloc map propose --canary bus-7 town drives.json proposal": "the same",
     "voxloc map propose --stage town server proposal": "the same",
     "voxloc map propose --extend --stage town drives.json extension": "the same",
-    "voxloc map propose town/map drives.json proposal && voxloc map diff town/map proposal --html changed.html":
-        "the same",
     "voxloc map diff town proposal --output changed.ply": "there is no proposal here",
     "voxloc map activate --map town --revision 5": "the same",
     "voxloc admin undrain": "the server here does not drain",
@@ -314,11 +312,12 @@ class Documents(unittest.TestCase):
         serve = "voxlocd --data-dir /var/lib/voxloc"
         server = self.start(serve)
         self.voxloc("voxloc map load --map town town/map", server)
-        for lines in blocks(self.read("docs/operations.md"), "sh"):
-            server = self.run_block("docs/operations.md", lines, server)
-            if server is None:
-                server = self.start(serve)
-                self.await_map("town", server)
+        for document in ("docs/operations.md", "docs/maps.md"):
+            for lines in blocks(self.read(document), "sh"):
+                server = self.run_block(document, lines, server)
+                if server is None:
+                    server = self.start(serve)
+                    self.await_map("town", server)
 
     def test_7_a_drive_of_autoware_is_compared_as_pasted(self):
         lines_of = blocks(self.read("docs/ros.md"), "sh")

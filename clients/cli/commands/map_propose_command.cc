@@ -206,8 +206,7 @@ Examples:
   voxloc map propose town drives.json proposal
   voxloc map propose --canary bus-7 town drives.json proposal
   voxloc map propose --stage town server proposal
-  voxloc map propose --extend --stage town drives.json extension
-  voxloc map propose town/map drives.json proposal && voxloc map diff town/map proposal --html changed.html)");
+  voxloc map propose --extend --stage town drives.json extension)");
   options->server.timeout_s = 120.0;
   options->commit.comment = kProposalComment;
   AddDefaulted(command, "--min-passes", options->rule.min_passes, "N",

@@ -83,7 +83,7 @@ DASHBOARD = dashboard(
         lines("Scans compared with tiles", "By outcome, a second. Only dropped: the servers have no time left for it.",
               {"{{outcome}}": rates("voxloc_tile_fit_samples_total", "outcome")}, "reqps"),
         lines("Scans kept for map updates", "Bytes on the disk; map_update.max_bytes bounds them. `voxloc map propose` makes new tiles of "
-              "them (docs/operations.md#scans-for-map-updates).",
+              "them (docs/maps.md#scans-for-map-updates).",
               {"{{instance}}": of("voxloc_capture_bytes", 'purpose="map_update"')}, "bytes"),
         lines("Cache of moments", "Tiles at the cache, by outcome, a second. Many not_kept or damaged: look after the disk.",
               {"{{outcome}}": rates("voxloc_moments_total", "outcome")}),
