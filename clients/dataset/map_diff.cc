@@ -14,6 +14,10 @@ namespace voxloc {
 namespace {
 
 constexpr double kMaxIndex = 1 << 30;
+// Farther away, as in the next but one place of a car park, it is rather another thing.
+constexpr double kMaxMovedM = 5.0;
+// Fewer have no shape to know a thing by.
+constexpr size_t kMinMovedCubes = 4;
 
 std::array<CubeMap::Index, 27> WithNeighbors(const CubeMap::Index& index) {
   std::array<CubeMap::Index, 27> all;
@@ -47,6 +51,53 @@ class Groups {
   std::vector<size_t> parent_;
 };
 
+Eigen::Vector3d MiddleOf(const ChangedPlace& place) {
+  return 0.5 * (place.min_map + place.max_map);
+}
+
+bool CanBeTheSame(const ChangedPlace& a, const ChangedPlace& b, double cube_m) {
+  const Eigen::Vector3d difference =
+      (a.max_map - a.min_map - b.max_map + b.min_map).cwiseAbs() / cube_m;
+  const auto [fewer, more] = std::minmax(a.cubes, b.cubes);
+  return difference.maxCoeff() < 1.5 && fewer >= kMinMovedCubes && 2 * more <= 3 * fewer &&
+         (MiddleOf(a) - MiddleOf(b)).norm() <= kMaxMovedM;
+}
+
+void PairMoved(double cube_m, std::vector<ChangedPlace>& places) {
+  const auto square_of = [](const ChangedPlace& place) -> CubeMap::Index {
+    return (MiddleOf(place) / kMaxMovedM).array().floor().matrix().cast<int>();
+  };
+  std::unordered_map<CubeMap::Index, std::vector<size_t>, CubeMap::Hash> came;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i].came && places[i].cubes >= kMinMovedCubes) {
+      came[square_of(places[i])].push_back(i);
+    }
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    ChangedPlace& went = places[i];
+    if (went.came || went.cubes < kMinMovedCubes) continue;
+    for (const CubeMap::Index& square : WithNeighbors(square_of(went))) {
+      const auto found = came.find(square);
+      if (found == came.end()) continue;
+      for (const size_t other : found->second) {
+        if (places[other].counterpart.has_value() || !CanBeTheSame(went, places[other], cube_m)) {
+          continue;
+        }
+        const double moved_m = (MiddleOf(places[other]) - MiddleOf(went)).norm();
+        if (went.counterpart.has_value() &&
+            std::tie(went.moved_m, *went.counterpart) < std::tie(moved_m, other)) {
+          continue;
+        }
+        went.counterpart = other;
+        went.moved_m = moved_m;
+      }
+    }
+    if (!went.counterpart.has_value()) continue;
+    places[*went.counterpart].counterpart = i;
+    places[*went.counterpart].moved_m = went.moved_m;
+  }
+}
+
 std::vector<ChangedPlace> FindPlaces(const std::vector<ChangedCube>& cubes, double cube_m) {
   std::unordered_map<CubeMap::Index, size_t, CubeMap::Hash> number_of;
   for (size_t i = 0; i < cubes.size(); ++i) number_of[cubes[i].index] = i;
@@ -67,7 +118,8 @@ std::vector<ChangedPlace> FindPlaces(const std::vector<ChangedCube>& cubes, doub
     const Eigen::Vector3d high = low.array() + cube_m;
     const auto [at, is_new] = place_of.emplace(groups.RootOf(i), places.size());
     if (is_new) {
-      places.push_back({cube.came, 0, 0, Eigen::Vector3d::Zero(), low, high});
+      places.push_back(
+          {cube.came, 0, 0, Eigen::Vector3d::Zero(), low, high, /*counterpart=*/{}, 0.0});
     }
     ChangedPlace& place = places[at->second];
     ++place.cubes;
@@ -80,6 +132,7 @@ std::vector<ChangedPlace> FindPlaces(const std::vector<ChangedCube>& cubes, doub
   std::stable_sort(places.begin(), places.end(), [](const ChangedPlace& a, const ChangedPlace& b) {
     return a.points > b.points;
   });
+  PairMoved(cube_m, places);
   return places;
 }
 

@@ -13,6 +13,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -71,6 +72,10 @@ struct ChangedPlace {
   Eigen::Vector3d mean_map;  // of its points
   Eigen::Vector3d min_map;   // of its cubes
   Eigen::Vector3d max_map;
+  // Of a thing that seems to have moved: the place of the other kind, by its number in
+  // MapDiff::places, and how far its box is from this one's, metres, middle to middle.
+  std::optional<size_t> counterpart;
+  double moved_m = 0.0;
 };
 
 struct MapDiff {
@@ -79,7 +84,10 @@ struct MapDiff {
 };
 
 // Both maps have cubes of one size. Cubes with fewer points than `min_points` do not count as come
-// or gone.
+// or gone. A place that went and one that came are a thing that moved where their middles are
+// within 5 m, their extents differ by a cube at most along each axis, and they have at least 4
+// cubes each, the one at most half as many again as the other. Of several, the nearest one counts,
+// and places with more points choose first.
 [[nodiscard]] MapDiff DiffMaps(const CubeMap& before, const CubeMap& after, uint64_t min_points);
 
 }  // namespace voxloc

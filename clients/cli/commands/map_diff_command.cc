@@ -139,12 +139,14 @@ Json PlaceJson(const ChangedPlace& place) {
           {"min", VectorJson(place.min_map)},
           {"max", VectorJson(place.max_map)},
           {"points", place.points},
-          {"cubes", place.cubes}};
+          {"cubes", place.cubes},
+          {"counterpart", place.counterpart.has_value() ? Json(*place.counterpart) : Json(nullptr)},
+          {"moved_m", place.counterpart.has_value() ? Json(place.moved_m) : Json(nullptr)}};
 }
 
 std::string PlacesText(const std::vector<ChangedPlace>& places, size_t most) {
   if (places.empty()) return "";
-  TextTable table("place|>x, m|>y, m|>z, m|>length, m|>width, m|>height, m|>points");
+  TextTable table("place|>x, m|>y, m|>z, m|>length, m|>width, m|>height, m|>moved, m|>points");
   const size_t shown = std::min(most, places.size());
   for (size_t i = 0; i < shown; ++i) {
     const ChangedPlace& place = places[i];
@@ -154,6 +156,7 @@ std::string PlacesText(const std::vector<ChangedPlace>& places, size_t most) {
                                size.y(), size.z()}) {
       cells.push_back(absl::StrFormat("%.1f", value));
     }
+    cells.push_back(place.counterpart.has_value() ? absl::StrFormat("%.1f", place.moved_m) : "-");
     cells.push_back(GroupDigits(place.points));
     table.AddRow(std::move(cells));
   }
@@ -241,7 +244,8 @@ void AddMapDiffCommand(CLI::App* parent, Work* chosen) {
 voxloc map export), a map of the server, or one of its revisions, MAP@REVISION. Space is cut into
 cubes. A cube has come where AFTER has points and BEFORE has none in it nor in the cubes around
 it, and it has gone the other way round: surfaces that were only measured again do not count.
-Cubes that touch are a place; a thing that was moved is one place that went and one that came.
+Cubes that touch are a place; a thing that was moved is one place that went and one that came, and
+"moved" tells how far it is from the one to the other.
 Between two revisions only the points of tiles that differ, and of those beside them, are fetched.
 
 Examples:

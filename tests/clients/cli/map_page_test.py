@@ -313,7 +313,7 @@ class Drawn(MapPage):
         self.open(page)
         places = self.browser.run(TABLE, "#places")
         self.assertEqual(len(places), 1)
-        self.assertEqual(places[0][0], "came")
+        self.assertEqual((places[0][0], places[0][-1]), ("came", "\u2013"))
         before = self.picture()
         self.browser.click("#places tbody .link")
         self.assertNotEqual(before, self.picture())

@@ -77,6 +77,41 @@ TEST(MapDiffTest, AThingThatMovedIsAPlaceThatWentAndOneThatCame) {
   EXPECT_EQ(diff.places[2].points, 5U * 5U * 20U);
 }
 
+TEST(MapDiffTest, ThingsOfOneSizeThatAreNearHaveMoved) {
+  PointCloud before = Wall(1);
+  PointCloud after = Wall(2);
+  // Moved by (3, 1, 0).
+  AddBox({10.0, 10.0, 0.0}, {4.0, 2.0, 1.5}, before);
+  AddBox({13.0, 11.0, 0.0}, {4.0, 2.0, 1.5}, after);
+  // Another size beside it, of the same number of cubes.
+  AddBox({10.0, 13.5, 0.0}, {2.0, 4.0, 1.5}, after);
+  // Too far away.
+  AddBox({60.0, 0.0, 0.0}, {3.0, 1.0, 1.0}, before);
+  AddBox({60.0, 6.0, 0.0}, {3.0, 1.0, 1.0}, after);
+  // Two posts in a row, which each moved by 2 m: the first one chooses the nearest.
+  AddBox({80.0, 0.0, 0.0}, {0.5, 0.5, 3.0}, before);
+  AddBox({82.0, 0.0, 0.0}, {0.5, 0.5, 3.0}, after);
+  AddBox({83.5, 0.0, 0.0}, {0.5, 0.5, 3.0}, after);
+  const MapDiff diff = DiffMaps(Cubes(before), Cubes(after), 3);
+  size_t moved = 0;
+  for (size_t i = 0; i < diff.places.size(); ++i) {
+    const ChangedPlace& place = diff.places[i];
+    if (!place.counterpart.has_value()) continue;
+    ++moved;
+    const ChangedPlace& other = diff.places[*place.counterpart];
+    EXPECT_NE(other.came, place.came);
+    EXPECT_EQ(other.counterpart, i);
+    EXPECT_EQ(other.moved_m, place.moved_m);
+    if (place.min_map.x() < 50.0) {
+      EXPECT_NEAR(place.moved_m, std::hypot(3.0, 1.0), 1e-9);
+    } else {
+      EXPECT_GT(place.min_map.x(), 70.0);
+      EXPECT_NEAR(place.moved_m, 2.0, 1e-9);
+    }
+  }
+  EXPECT_EQ(moved, 4U);
+}
+
 TEST(MapDiffTest, CubesAreThoseThatComparingAllPointsFinds) {
   constexpr double kCube = 0.7;
   std::mt19937_64 random(7);

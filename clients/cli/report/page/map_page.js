@@ -177,6 +177,7 @@ function addPlaceTable() {
       text: (volume, place) => [0, 1, 2].map((axis) => fixed(extent(place, axis), 1)).join(" \u00d7 ") },
     { name: "points", value: (place) => place.points, text: grouped },
     { name: "cubes", value: (place) => place.cubes, text: grouped },
+    { name: "moved, m", value: (place) => place.moved_m, text: (moved) => fixed(moved, 1) },
   ];
   const mark = addSortedTable(byId("places"), byId("places-note"), columns, data.places, (place) => {
     mark(place);
