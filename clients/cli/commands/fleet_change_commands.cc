@@ -113,9 +113,9 @@ absl::StatusOr<ExitCode> JudgeTrial(const FleetChangeFlags& flags,
   const std::vector<std::string> faults = FindFaults(trial, flags.rule);
   if (faults.empty()) return ExitCode::kOk;
   std::string text = absl::StrFormat("the trial of revision %d of map %s does not hold:\n",
-                                     flags.revision, flags.map);
+                                     flags.revision, EscapeForTerminal(flags.map));
   for (const std::string& fault : faults) absl::StrAppend(&text, "  ", fault, "\n");
-  return Report(flags.server.json, EscapeForTerminal(text),
+  return Report(flags.server.json, text,
                 {{"name", flags.map},
                  {"revision", flags.revision},
                  {"servers", Json::array()},

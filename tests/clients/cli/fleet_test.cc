@@ -410,7 +410,9 @@ TEST_F(Fleet, ActivatesAfterATrialThatHolds) {
   const auto none = run();
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_EQ(*none, ExitCode::kNotAccepted);
-  EXPECT_THAT(printed_, HasSubstr("no vehicle has used it and another revision before"));
+  EXPECT_EQ(printed_,
+            "the trial of revision 4 of map town does not hold:\n"
+            "  no vehicle has used it and another revision before\n");
 
   v1::SessionInfo bus = SessionOf("bus-7", 4, 70, 70);
   *bus.add_by_revision() = AnswersOn(3, 30, 28, 2.5, 1.5);
