@@ -24,9 +24,10 @@ EPOCH = "1700000000"
 # What a wheel may take from the system: glibc, and what all C++ in the process shares.
 OF_THE_SYSTEM = re.compile(r"(ld-linux-x86-64|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|nsl|stdc\+\+|gcc_s))\.so[.\d]+$")
 
-# Aligns a scan in the folder given, and prints what it found and the files that came into the process.
+# Aligns a scan in the folder given, and prints what it found and the files that came into the process, beside
+# those of Python's own modules, of which ssl brings OpenSSL.
 USE = """
-import json, pathlib, subprocess, sys, tempfile
+import json, pathlib, ssl, subprocess, sys, tempfile, urllib.request
 import numpy
 def mapped():
     lines = pathlib.Path("/proc/self/maps").read_text().splitlines()
